@@ -1,0 +1,64 @@
+//! SHA-256, and the two digests of an artifact (contract/artifact.md, two digests).
+
+use alloc::string::String;
+
+use sha2::{Digest, Sha256};
+
+use super::layout;
+use super::merges::Merges;
+
+const SEMANTIC_PREFIX: &[u8] = b"slm2 semantic 1\n";
+const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+
+/// Lower-case hex, with `separator` between bytes.
+pub(crate) fn hex(bytes: &[u8], separator: &str) -> String {
+    let mut text = String::new();
+    for (index, byte) in bytes.iter().enumerate() {
+        if index > 0 {
+            text.push_str(separator);
+        }
+        text.extend([byte >> 4, byte & 15].iter().filter_map(|&digit| HEX.get(usize::from(digit))));
+    }
+    text
+}
+
+/// SHA-256 of `bytes`.
+pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The semantic digest in the making: sections are added in the order of their kinds.
+pub(crate) struct Semantic(Sha256);
+
+impl Semantic {
+    pub(crate) fn new() -> Self {
+        Self(Sha256::new_with_prefix(SEMANTIC_PREFIX))
+    }
+
+    /// A section as it is; an absent one is empty.
+    pub(crate) fn section(&mut self, kind: u32, content: &[u8]) {
+        self.begin(kind, layout::size(content));
+        self.0.update(content);
+    }
+
+    /// The merges in rank order, wherever their rows lie.
+    pub(crate) fn merges(&mut self, merges: &Merges<'_>, slot_of_rank: &[u32]) {
+        self.begin(layout::MERGES, 12 * slot_of_rank.len() as u64);
+        for &slot in slot_of_rank {
+            if let Some(slot) = merges.slot(slot) {
+                for number in [slot.left, slot.right, merges.merged(slot.rank).unwrap_or(0)] {
+                    self.0.update(number.to_le_bytes());
+                }
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+
+    fn begin(&mut self, kind: u32, length: u64) {
+        self.0.update(kind.to_le_bytes());
+        self.0.update(length.to_le_bytes());
+    }
+}

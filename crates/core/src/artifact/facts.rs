@@ -1,0 +1,19 @@
+//! Section 0x60: what the compiler proved. The engine needs none of it, so it is checked and forgotten.
+
+use super::layout::{part, size};
+use crate::error::Error;
+use crate::error_code::ErrorCode;
+
+/// The first half of step 9 of the order of checks.
+pub(crate) fn check(section: &[u8], vocabulary_size: u32) -> Result<(), Error> {
+    let half = u64::from(vocabulary_size.div_ceil(8));
+    let used_bits = vocabulary_size % 8;
+    let unused = if used_bits == 0 { 0 } else { u8::MAX << used_bits };
+    let halves = [part(section, 0, half), part(section, half, 2 * half)];
+    let overrun = halves.iter().any(|bits| bits.last().is_some_and(|last| last & unused != 0));
+    if size(section) == 2 * half && !overrun {
+        return Ok(());
+    }
+    let fields = [("found", section.len().into()), ("expected", (2 * half).into())];
+    Err(Error::new(ErrorCode::ArtifactFacts, fields))
+}

@@ -1,0 +1,222 @@
+//! Section 0x30: merges as a double array keyed by the pair of ids.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::container::check_padding;
+use super::layout::{self, align, part, size, u32_at, u32_from, u64_at};
+use super::vocabulary::Vocabulary;
+use crate::error::{Error, Value};
+use crate::error_code::ErrorCode;
+use crate::ids::{Rank, TokenId};
+
+const HEAD: u64 = 20;
+const MAX_SLOTS: u32 = 1 << 22;
+const MAX_ROW_BITS: u32 = 21;
+const MAX_SEED: u32 = (1 << 22) - 1;
+/// In place of the first id: the ids are listed.
+const LISTED: u32 = u32::MAX;
+const USED: u64 = 1 << 63;
+/// Bits of a slot for an id or a rank.
+const FIELD: u64 = (1 << 21) - 1;
+
+/// The section, opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Merges<'a> {
+    count: u32,
+    slot_count: u32,
+    row_bits: u32,
+    seed: u32,
+    first_id: u32,
+    bases: &'a [u8],
+    slots: &'a [u8],
+    ids: &'a [u8],
+}
+
+/// What two neighbours become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Merge {
+    pub(crate) rank: Rank,
+    pub(crate) id: TokenId,
+}
+
+/// A used slot, all its numbers as they stand there.
+pub(crate) struct Slot {
+    pub(crate) left: u32,
+    pub(crate) right: u32,
+    pub(crate) rank: u32,
+}
+
+impl<'a> Merges<'a> {
+    /// The section as its counts part it.
+    pub(crate) fn over(section: &'a [u8]) -> Self {
+        let [count, slot_count, row_bits, seed, first_id] =
+            [0, 4, 8, 12, 16].map(|at| u32_from(section, at).unwrap_or(0));
+        let head = HEAD + (4 << row_bits.min(MAX_ROW_BITS));
+        let table = align(head, 8);
+        let end = table + 8 * u64::from(slot_count);
+        Self {
+            count,
+            slot_count,
+            row_bits,
+            seed,
+            first_id,
+            bases: part(section, HEAD, head),
+            slots: part(section, table, end),
+            ids: part(section, end, size(section)),
+        }
+    }
+
+    /// Step 7 of the order of checks; the slot of each rank comes with it. `data[start..end]` is the section.
+    pub(crate) fn check(
+        data: &'a [u8],
+        start: u64,
+        end: u64,
+        vocabulary: &Vocabulary<'_>,
+    ) -> Result<(Self, Vec<u32>), Error> {
+        let section = part(data, start, end);
+        if size(section) < HEAD {
+            return Err(length_error(section, HEAD));
+        }
+        let merges = Self::over(section);
+        merges.check_counts()?;
+        let head = HEAD + (4 << merges.row_bits);
+        let listed = if merges.first_id == LISTED { 4 * u64::from(merges.count) } else { 0 };
+        let expected = align(head, 8) + 8 * u64::from(merges.slot_count) + listed;
+        if size(section) != expected {
+            return Err(length_error(section, expected));
+        }
+        check_padding(data, start + head, start + align(head, 8))?;
+        let slot_of_rank = merges.check_slots(vocabulary)?;
+        Ok((merges, slot_of_rank))
+    }
+
+    fn check_counts(&self) -> Result<(), Error> {
+        let Self { count, slot_count, row_bits, seed, .. } = *self;
+        let slots_fit = (count.max(1)..=MAX_SLOTS).contains(&slot_count);
+        if count <= layout::MAX_ID && slots_fit && row_bits <= MAX_ROW_BITS && seed <= MAX_SEED {
+            return Ok(());
+        }
+        let fields = [
+            ("merges", count.into()),
+            ("slots", slot_count.into()),
+            ("row_bits", row_bits.into()),
+            ("seed", seed.into()),
+        ];
+        Err(Error::new(ErrorCode::ArtifactMergesCount, fields))
+    }
+
+    /// The merge of two neighbours.
+    pub(crate) fn find(&self, left: TokenId, right: TokenId) -> Option<Merge> {
+        let slot = u64_at(self.slots, self.place(left.get(), right.get())?.1 as usize)?;
+        if slot & !(FIELD << 42) != USED | u64::from(right.get()) << 21 | u64::from(left.get()) {
+            return None;
+        }
+        let rank = field(slot, 42);
+        Some(Merge { rank: Rank(rank), id: TokenId::new(self.merged(rank)?) })
+    }
+
+    /// The id that the merge of a rank makes.
+    pub(crate) fn merged(&self, rank: u32) -> Option<u32> {
+        if self.first_id == LISTED { u32_at(self.ids, rank as usize) } else { self.first_id.checked_add(rank) }
+    }
+
+    /// What stands in a slot; `None` if it is empty or not marked as used.
+    pub(crate) fn slot(&self, index: u32) -> Option<Slot> {
+        let slot = u64_at(self.slots, index as usize).filter(|slot| slot & USED != 0)?;
+        Some(Slot { left: field(slot, 0), right: field(slot, 21), rank: field(slot, 42) })
+    }
+
+    /// Row and slot of a pair (contract/artifact.md, row and column). Arithmetic is modulo 2^64 by the format.
+    fn place(&self, left: u32, right: u32) -> Option<(u32, u32)> {
+        let key = (u64::from(left) << 21 | u64::from(right)).wrapping_add(u64::from(self.seed) << 42);
+        let x = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let x = (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let row = u32::try_from(x.checked_shr(64_u32.saturating_sub(self.row_bits)).unwrap_or(0)).ok()?;
+        let column = ((x & 0xFFFF_FFFF) * u64::from(self.slot_count)) >> 32;
+        // Both parts are below slot_count.
+        let sum = u64::from(u32_at(self.bases, row as usize)?) + column;
+        let slots = u64::from(self.slot_count);
+        Some((row, u32::try_from(if sum < slots { sum } else { sum - slots }).ok()?))
+    }
+
+    /// Each slot is its pair's and makes the id of its two parts, and each rank occurs once.
+    fn check_slots(&self, vocabulary: &Vocabulary<'_>) -> Result<Vec<u32>, Error> {
+        let rows = 1_u32 << self.row_bits;
+        let bases = || (0..rows).map(|row| (row, u32_at(self.bases, row as usize).unwrap_or(0)));
+        if let Some((row, _)) = bases().find(|&(_, base)| base >= self.slot_count) {
+            return Err(error(ErrorCode::ArtifactMergesBase, "row", row));
+        }
+        self.check_ids(vocabulary)?;
+        let mut slot_of_rank = vec![None; self.count as usize];
+        let mut is_used = vec![false; rows as usize];
+        for index in (0..self.slot_count).filter(|&index| u64_at(self.slots, index as usize) != Some(0)) {
+            let (row, rank) = self.check_slot(index, vocabulary, &slot_of_rank)?;
+            if let (Some(place), Some(mark)) = (slot_of_rank.get_mut(rank as usize), is_used.get_mut(row as usize)) {
+                (*place, *mark) = (Some(index), true);
+            }
+        }
+        if let Some(rank) = slot_of_rank.iter().position(Option::is_none) {
+            return Err(error(ErrorCode::ArtifactMergesRank, "rank", rank));
+        }
+        let idle = bases().zip(&is_used).find(|&((_, base), &is_used)| base != 0 && !is_used);
+        if let Some(((row, _), _)) = idle {
+            return Err(error(ErrorCode::ArtifactMergesBase, "row", row));
+        }
+        Ok(slot_of_rank.into_iter().flatten().collect())
+    }
+
+    /// The ids that merges make are plain, and listed only where they are not consecutive.
+    fn check_ids(&self, vocabulary: &Vocabulary<'_>) -> Result<(), Error> {
+        let is_plain = |rank: &u32| self.merged(*rank).is_some_and(|id| id < vocabulary.count);
+        if let Some(rank) = (0..self.count).find(|rank| !is_plain(rank)) {
+            return Err(error(ErrorCode::ArtifactMergesIds, "rank", rank));
+        }
+        let follows = |rank: u32| self.merged(rank) == self.merged(0).and_then(|first| first.checked_add(rank));
+        let is_sparing = match self.first_id {
+            LISTED => !(0..self.count).all(follows),
+            first => self.count > 0 || first == 0,
+        };
+        if is_sparing { Ok(()) } else { Err(error(ErrorCode::ArtifactMergesIds, "rank", self.count)) }
+    }
+
+    /// Row and rank of a used slot that is as it must be.
+    fn check_slot(
+        &self,
+        index: u32,
+        vocabulary: &Vocabulary<'_>,
+        slot_of_rank: &[Option<u32>],
+    ) -> Result<(u32, u32), Error> {
+        let known = |slot: &Slot| slot.left.max(slot.right) < vocabulary.count && slot.rank < self.count;
+        let placed = |slot: Slot| {
+            let (row, place) = self.place(slot.left, slot.right)?;
+            (place == index).then_some((slot, row))
+        };
+        let Some((slot, row)) = self.slot(index).filter(known).and_then(placed) else {
+            return Err(error(ErrorCode::ArtifactMergesSlot, "slot", index));
+        };
+        if slot_of_rank.get(slot.rank as usize).copied().flatten().is_some() {
+            return Err(error(ErrorCode::ArtifactMergesRank, "rank", slot.rank));
+        }
+        let merged = self.merged(slot.rank).unwrap_or(0);
+        let [left, right, id] = [slot.left, slot.right, merged].map(|number| vocabulary.token(TokenId::new(number)));
+        if id.strip_prefix(left) != Some(right) {
+            return Err(error(ErrorCode::ArtifactMergesBytes, "rank", slot.rank));
+        }
+        Ok((row, slot.rank))
+    }
+}
+
+/// The 21 bits of a slot from `shift` on.
+fn field(slot: u64, shift: u32) -> u32 {
+    u32::try_from(slot >> shift & FIELD).unwrap_or(0)
+}
+
+fn error(code: ErrorCode, field: &'static str, value: impl Into<Value>) -> Error {
+    Error::new(code, [(field, value.into())])
+}
+
+fn length_error(section: &[u8], expected: u64) -> Error {
+    let fields = [("found", section.len().into()), ("expected", expected.into())];
+    Error::new(ErrorCode::ArtifactMergesLength, fields)
+}

@@ -1,0 +1,167 @@
+//! The sealed artifact: bytes to a checked artifact (contract/artifact.md, check by check, in its order).
+//!
+//! Each section has a type that is made in two ways: `check` reads untrusted bytes and is called once, with sections that were
+//! checked before as its arguments; `over` parts the same bytes again, later, without a check. All access is total: what
+//! the checks exclude would read as zero, never panic.
+
+mod container;
+mod digest;
+mod facts;
+mod layout;
+mod merges;
+mod normalization;
+mod pretokenizer;
+mod provenance;
+mod special;
+mod vocabulary;
+
+use alloc::string::String;
+
+use crate::error::Error;
+use crate::error_code::ErrorCode;
+
+pub(crate) use digest::hex;
+pub(crate) use merges::{Merge, Merges};
+pub(crate) use normalization::{Decomposition, Normalization, NormalizationIndex};
+pub(crate) use pretokenizer::{DEAD, Pretokenizer, START};
+pub(crate) use special::SpecialTokens;
+pub(crate) use vocabulary::{Vocabulary, VocabularyIndex};
+
+/// A checked artifact over bytes that it owns or borrows: a `Vec<u8>`, a `&[u8]`, a memory map, a host's buffer. The bytes must
+/// not change while it lives; if they do, answers are wrong, but nothing worse.
+pub struct Artifact<B> {
+    data: B,
+    sections: Sections,
+    vocabulary: VocabularyIndex,
+    special: SpecialTokens,
+    normalization: Option<NormalizationIndex>,
+}
+
+/// Where the sections lie that are used after the checks.
+struct Sections {
+    pretokenizer: (u64, u64),
+    merges: (u64, u64),
+    vocabulary: (u64, u64),
+    normalization: Option<(u64, u64)>,
+    provenance: (u64, u64),
+}
+
+impl<B: AsRef<[u8]>> Artifact<B> {
+    /// Open an artifact: the first rule of contract/artifact.md that `data` breaks is the error.
+    pub fn from_bytes(data: B) -> Result<Self, Error> {
+        let bytes = data.as_ref();
+        let directory = container::read(bytes)?;
+        let find =
+            |kind| directory.iter().find(|section| section.kind == kind).map(|section| (section.start, section.end));
+        // The directory has each of these; see `layout::MANDATORY`.
+        let mandatory = |kind| find(kind).unwrap_or_default();
+        let content = |(start, end)| layout::part(bytes, start, end);
+        let vocabulary_size = layout::u32_from(bytes, 24).unwrap_or(0);
+        let sections = Sections {
+            pretokenizer: mandatory(layout::PRETOKENIZER),
+            merges: mandatory(layout::MERGES),
+            vocabulary: mandatory(layout::VOCABULARY),
+            normalization: find(layout::NORMALIZATION),
+            provenance: mandatory(layout::PROVENANCE),
+        };
+        let special_section = content(mandatory(layout::SPECIAL));
+
+        let (tokens, vocabulary) = Vocabulary::check(content(sections.vocabulary), vocabulary_size)?;
+        let special = SpecialTokens::check(special_section, vocabulary_size)?;
+        Pretokenizer::check(bytes, sections.pretokenizer.0, sections.pretokenizer.1)?;
+        let (merges, slot_of_rank) = Merges::check(bytes, sections.merges.0, sections.merges.1, &tokens)?;
+        let normalization = sections.normalization.map(|place| Normalization::check(content(place))).transpose()?;
+        if let Some(place) = find(layout::FACTS) {
+            facts::check(content(place), vocabulary_size)?;
+        }
+        provenance::check(content(sections.provenance))?;
+
+        let mut semantic = digest::Semantic::new();
+        semantic.section(layout::SPECIAL, special_section);
+        semantic.section(layout::PRETOKENIZER, content(sections.pretokenizer));
+        semantic.merges(&merges, &slot_of_rank);
+        semantic.section(layout::VOCABULARY, content(sections.vocabulary));
+        semantic.section(layout::NORMALIZATION, sections.normalization.map_or(&[], content));
+        check_semantic(bytes, &semantic.finish())?;
+
+        let normalization = normalization.map(|tables| tables.index());
+        Ok(Self { data, sections, vocabulary, special, normalization })
+    }
+
+    /// What the contents mean.
+    pub fn contract_version(&self) -> u32 {
+        layout::CONTRACT_VERSION
+    }
+
+    /// Plain tokens have the ids below it.
+    pub fn vocabulary_size(&self) -> u32 {
+        self.vocabulary().count
+    }
+
+    /// The lowest id above which no id has a token.
+    pub fn token_limit(&self) -> u32 {
+        self.special.iter().last().map_or(self.vocabulary_size(), |token| token.id.get() + 1)
+    }
+
+    /// SHA-256 of the file before the digest, hex: the name of the file.
+    pub fn file_digest(&self) -> String {
+        hex(container::recorded_digest(self.data.as_ref()), "")
+    }
+
+    /// SHA-256 of what decides the behaviour, hex: what vectors and checkpoints bind to.
+    pub fn semantic_digest(&self) -> String {
+        hex(recorded_semantic(self.data.as_ref()), "")
+    }
+
+    /// Number and text of each special token, numbers rising.
+    pub fn special_tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.special.iter().map(|token| (token.id.get(), &*token.text))
+    }
+
+    /// Key and value of each line of the provenance.
+    pub fn provenance(&self) -> impl Iterator<Item = (&str, &str)> {
+        provenance::entries(self.content(self.sections.provenance))
+    }
+
+    pub(crate) fn vocabulary(&self) -> Vocabulary<'_> {
+        Vocabulary::over(self.content(self.sections.vocabulary))
+    }
+
+    pub(crate) fn vocabulary_index(&self) -> &VocabularyIndex {
+        &self.vocabulary
+    }
+
+    pub(crate) fn special(&self) -> &SpecialTokens {
+        &self.special
+    }
+
+    pub(crate) fn pretokenizer(&self) -> Pretokenizer<'_> {
+        Pretokenizer::over(self.content(self.sections.pretokenizer))
+    }
+
+    pub(crate) fn merges(&self) -> Merges<'_> {
+        Merges::over(self.content(self.sections.merges))
+    }
+
+    pub(crate) fn normalization(&self) -> Option<(Normalization<'_>, &NormalizationIndex)> {
+        let place = self.sections.normalization?;
+        Some((Normalization::over(self.content(place)), self.normalization.as_ref()?))
+    }
+
+    fn content(&self, (start, end): (u64, u64)) -> &[u8] {
+        layout::part(self.data.as_ref(), start, end)
+    }
+}
+
+fn recorded_semantic(data: &[u8]) -> &[u8] {
+    layout::part(data, 32, 64)
+}
+
+fn check_semantic(data: &[u8], actual: &[u8]) -> Result<(), Error> {
+    let recorded = recorded_semantic(data);
+    if actual == recorded {
+        return Ok(());
+    }
+    let fields = [("recorded", hex(recorded, "").into()), ("actual", hex(actual, "").into())];
+    Err(Error::new(ErrorCode::ArtifactSemanticDigest, fields))
+}

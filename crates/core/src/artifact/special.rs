@@ -1,0 +1,115 @@
+//! Section 0x10: the special tokens. They are few, so they are copied.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::layout::{self, part, size, u32_from};
+use crate::error::Error;
+use crate::error_code::ErrorCode;
+use crate::ids::TokenId;
+
+const MAX_COUNT: u32 = 4096;
+const MAX_TEXT_BYTES: usize = 255;
+
+/// A special token.
+pub(crate) struct SpecialToken {
+    pub(crate) id: TokenId,
+    pub(crate) text: Box<[u8]>,
+}
+
+/// The special tokens of a checked section, to be found by id and by text.
+pub(crate) struct SpecialTokens {
+    by_id: Vec<SpecialToken>,
+    by_text: Vec<(Box<[u8]>, TokenId)>,
+}
+
+impl SpecialTokens {
+    /// Step 5 of the order of checks.
+    pub(crate) fn check(section: &[u8], vocabulary_size: u32) -> Result<Self, Error> {
+        let by_id = parse(section, vocabulary_size)?;
+        let mut by_text: Vec<_> = by_id.iter().map(|token| (token.text.clone(), token.id)).collect();
+        by_text.sort_unstable();
+        Ok(Self { by_id, by_text })
+    }
+
+    /// All of them, ids rising.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SpecialToken> {
+        self.by_id.iter()
+    }
+
+    /// The text of the token of a number.
+    pub(crate) fn text(&self, number: u32) -> Option<&[u8]> {
+        let place = self.by_id.binary_search_by_key(&number, |token| token.id.get()).ok()?;
+        self.by_id.get(place).map(|token| &*token.text)
+    }
+
+    /// The longest text that `data` begins with: its length and its token. At most 255 steps.
+    pub(crate) fn longest_prefix(&self, data: &[u8]) -> Option<(usize, TokenId)> {
+        let mut longest = None;
+        // The texts that begin with the first `depth` bytes; those of no further byte stand first.
+        let mut texts = &*self.by_text;
+        for (depth, byte) in data.iter().enumerate() {
+            let low = texts.partition_point(|(text, _)| text.get(depth) < Some(byte));
+            let high = texts.partition_point(|(text, _)| text.get(depth) <= Some(byte));
+            texts = texts.get(low..high).unwrap_or_default();
+            let Some((text, id)) = texts.first() else { break };
+            if text.len() == depth + 1 {
+                longest = Some((depth + 1, *id));
+            }
+        }
+        longest
+    }
+}
+
+/// The tokens, ids rising.
+fn parse(section: &[u8], vocabulary_size: u32) -> Result<Vec<SpecialToken>, Error> {
+    let Some(count) = u32_from(section, 0) else { return Err(length_error(section, 4)) };
+    if count > MAX_COUNT {
+        let fields = [("found", count.into()), ("maximum", MAX_COUNT.into())];
+        return Err(Error::new(ErrorCode::ArtifactSpecialCount, fields));
+    }
+    let mut tokens = Vec::new();
+    let mut index_of_text = BTreeMap::new();
+    let mut lowest = vocabulary_size;
+    let mut rest = section.get(4..).unwrap_or_default();
+    for index in 0..count {
+        let (text, id, after) = split(section, rest)?;
+        if !(1..=MAX_TEXT_BYTES).contains(&text.len()) || core::str::from_utf8(text).is_err() {
+            return Err(Error::new(ErrorCode::ArtifactSpecialText, [("index", index.into())]));
+        }
+        if !(lowest..=layout::MAX_ID).contains(&id) {
+            return Err(Error::new(ErrorCode::ArtifactSpecialId, [("index", index.into()), ("id", id.into())]));
+        }
+        if let Some(earlier) = index_of_text.insert(text, index) {
+            let fields = [("index", index.into()), ("earlier", earlier.into())];
+            return Err(Error::new(ErrorCode::ArtifactSpecialDuplicate, fields));
+        }
+        tokens.push(SpecialToken { id: TokenId::new(id), text: Box::from(text) });
+        lowest = id + 1;
+        rest = after;
+    }
+    if !rest.is_empty() {
+        return Err(length_error(section, size(section) - size(rest)));
+    }
+    Ok(tokens)
+}
+
+/// Text and id of the token at the beginning of `rest`, the end of the section, and what comes after.
+fn split<'a>(section: &'a [u8], rest: &'a [u8]) -> Result<(&'a [u8], u32, &'a [u8]), Error> {
+    // Where the length itself is cut off, a token of no length is what would have to fit.
+    let mut end = 8;
+    if size(rest) >= end {
+        end += u64::from(u32_from(rest, 0).unwrap_or(0));
+    }
+    if end > size(rest) {
+        return Err(length_error(section, size(section) - size(rest) + end));
+    }
+    let id = u32_from(part(rest, end - 4, end), 0).unwrap_or(0);
+    Ok((part(rest, 4, end - 4), id, part(rest, end, size(rest))))
+}
+
+fn length_error(section: &[u8], expected: u64) -> Error {
+    let fields = [("found", section.len().into()), ("expected", expected.into())];
+    Error::new(ErrorCode::ArtifactSpecialLength, fields)
+}

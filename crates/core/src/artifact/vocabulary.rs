@@ -1,0 +1,142 @@
+//! Section 0x40: the bytes of each plain token.
+
+use alloc::vec::Vec;
+
+use super::layout::{self, part, size, u32_at, u32_from};
+use crate::error::Error;
+use crate::error_code::ErrorCode;
+use crate::ids::TokenId;
+
+const MAX_TOKEN_BYTES: u32 = 65_535;
+
+/// The section, opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Vocabulary<'a> {
+    pub(crate) count: u32,
+    byte_length: u32,
+    offsets: &'a [u8],
+    bytes: &'a [u8],
+}
+
+/// What the checks find out about the vocabulary and the engine needs.
+pub(crate) struct VocabularyIndex {
+    /// The token that is the single byte, for each byte.
+    pub(crate) of_byte: [TokenId; 256],
+    /// All ids in the order of their bytes.
+    by_bytes: Vec<u32>,
+}
+
+impl<'a> Vocabulary<'a> {
+    /// The section as its counts part it.
+    pub(crate) fn over(section: &'a [u8]) -> Self {
+        let count = u32_from(section, 0).unwrap_or(0);
+        let byte_length = u32_from(section, 4).unwrap_or(0);
+        let at = 8 + 4 * (u64::from(count) + 1);
+        Self {
+            count,
+            byte_length,
+            offsets: part(section, 8, at),
+            bytes: part(section, at, at + u64::from(byte_length)),
+        }
+    }
+
+    /// Step 4 of the order of checks.
+    pub(crate) fn check(section: &'a [u8], vocabulary_size: u32) -> Result<(Self, VocabularyIndex), Error> {
+        if section.len() < 8 {
+            return Err(length_error(section, 8));
+        }
+        let vocabulary = Self::over(section);
+        let count = vocabulary.count;
+        if count != vocabulary_size {
+            return Err(count_error(count, vocabulary_size));
+        }
+        if !(256..=layout::MAX_ID).contains(&count) {
+            return Err(count_error(count, 256));
+        }
+        let expected = 8 + 4 * (u64::from(count) + 1) + u64::from(vocabulary.byte_length);
+        if size(section) != expected {
+            return Err(length_error(section, expected));
+        }
+        vocabulary.check_offsets()?;
+        let index = vocabulary.index()?;
+        Ok((vocabulary, index))
+    }
+
+    /// The bytes of a token.
+    pub(crate) fn token(&self, id: TokenId) -> &'a [u8] {
+        let bounds = (u32_at(self.offsets, id.index()), u32_at(self.offsets, id.index() + 1));
+        let (Some(start), Some(end)) = bounds else { return &[] };
+        part(self.bytes, start.into(), end.into())
+    }
+
+    /// The plain token of a number.
+    pub(crate) fn id(&self, number: u32) -> Option<TokenId> {
+        (number < self.count).then_some(TokenId::new(number))
+    }
+
+    fn ids(self) -> impl Iterator<Item = TokenId> {
+        (0..self.count).map(TokenId::new)
+    }
+
+    /// From 0 to the end, each entry of 1 to 65,535 bytes.
+    fn check_offsets(&self) -> Result<(), Error> {
+        let mut start = 0;
+        for id in self.ids() {
+            let end = u32_at(self.offsets, id.index() + 1).unwrap_or(0);
+            let length = end.saturating_sub(start);
+            let first = id.index() > 0 || u32_at(self.offsets, 0) == Some(0);
+            let last = id.get() + 1 < self.count || end == self.byte_length;
+            if !(1..=MAX_TOKEN_BYTES).contains(&length) || !first || !last {
+                return Err(Error::new(ErrorCode::ArtifactVocabularyOffsets, [("id", id.get().into())]));
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Every single byte is a token, and no two tokens are equal.
+    fn index(&self) -> Result<VocabularyIndex, Error> {
+        let mut of_byte = [None; 256];
+        for id in self.ids() {
+            if let [byte] = *self.token(id) {
+                if let Some(entry) = of_byte.get_mut(usize::from(byte)) {
+                    *entry = entry.or(Some(id));
+                }
+            }
+        }
+        if let Some(byte) = of_byte.iter().position(Option::is_none) {
+            return Err(Error::new(ErrorCode::ArtifactVocabularyBytes, [("byte", byte.into())]));
+        }
+        // Sorting compares each byte of the section O(log n) times, whatever the entries; a hash could be forced to more.
+        let mut by_bytes: Vec<u32> = (0..self.count).collect();
+        by_bytes.sort_unstable_by_key(|&id| (self.token(TokenId::new(id)), id));
+        let equal = by_bytes.windows(2).filter_map(|pair| match *pair {
+            [earlier, id] if self.token(TokenId::new(earlier)) == self.token(TokenId::new(id)) => Some((id, earlier)),
+            _ => None,
+        });
+        // Equal entries stand in the order of their ids, so that the pair with the lowest id has the earliest before it.
+        if let Some((id, earlier)) = equal.min() {
+            let fields = [("id", id.into()), ("earlier", earlier.into())];
+            return Err(Error::new(ErrorCode::ArtifactVocabularyDuplicate, fields));
+        }
+        Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes })
+    }
+}
+
+impl VocabularyIndex {
+    /// The token that has exactly these bytes.
+    pub(crate) fn find(&self, vocabulary: &Vocabulary<'_>, bytes: &[u8]) -> Option<TokenId> {
+        let place = self.by_bytes.binary_search_by_key(&bytes, |&id| vocabulary.token(TokenId::new(id))).ok()?;
+        self.by_bytes.get(place).copied().map(TokenId::new)
+    }
+}
+
+fn length_error(section: &[u8], expected: u64) -> Error {
+    let fields = [("found", section.len().into()), ("expected", expected.into())];
+    Error::new(ErrorCode::ArtifactVocabularyLength, fields)
+}
+
+fn count_error(found: u32, expected: u32) -> Error {
+    let fields = [("found", found.into()), ("expected", expected.into())];
+    Error::new(ErrorCode::ArtifactVocabularyCount, fields)
+}

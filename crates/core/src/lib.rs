@@ -1,0 +1,27 @@
+//! The engine of SLM2: one sealed artifact in, token ids and text out, the same bits on every host.
+//!
+//! [`Artifact`] checks every byte of an artifact before anything uses it (contract/artifact.md); [`Tokenizer`] turns text
+//! into ids and ids into bytes, [`StreamDecoder`] ids into text as they come. Nothing here asks its host about anything: no
+//! clock, no environment, no Unicode tables, no hash order. Every refusal is an [`Error`] with a code of
+//! contract/errors.toml, and no input reaches a panic.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod artifact;
+mod error;
+mod error_code;
+mod ids;
+mod stream;
+mod tokenizer;
+
+pub use artifact::Artifact;
+pub use error::{Error, Value};
+pub use error_code::ErrorCode;
+pub use ids::TokenId;
+pub use stream::StreamDecoder;
+pub use tokenizer::{Found, Profile, Span, SpecialPolicy, Tokenizer};

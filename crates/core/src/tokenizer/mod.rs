@@ -1,0 +1,169 @@
+//! Tokenizer2: bytes to ids and back (contract/tokenizer.md), over a checked artifact.
+
+mod decode;
+mod merge;
+mod normalize;
+mod pretoken;
+mod spans;
+mod special;
+
+use alloc::vec::Vec;
+
+use crate::artifact::{
+    Artifact, Merges, Normalization, NormalizationIndex, Pretokenizer, SpecialTokens, Vocabulary, VocabularyIndex,
+};
+use crate::error::Error;
+use crate::ids::TokenId;
+use merge::Merger;
+use normalize::{Normalized, Normalizer};
+
+pub(crate) use decode::Meaning;
+pub use decode::SpecialPolicy;
+pub use spans::Span;
+pub use special::Found;
+
+/// Whether text is normalised before it is encoded (decisions D1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Never.
+    Contract,
+    /// As the publisher's program does it: NFC by the artifact's tables, or not at all where it has none.
+    Publisher,
+}
+
+impl Profile {
+    /// The profile of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "contract" => Some(Self::Contract),
+            "publisher" => Some(Self::Publisher),
+            _ => None,
+        }
+    }
+}
+
+/// What turns text into ids and back. A view of an artifact: cheap to make and to copy.
+#[derive(Clone, Copy)]
+pub struct Tokenizer<'a> {
+    vocabulary: Vocabulary<'a>,
+    index: &'a VocabularyIndex,
+    special: &'a SpecialTokens,
+    token_limit: u32,
+    pretokenizer: Pretokenizer<'a>,
+    merges: Merges<'a>,
+    normalization: Option<(Normalization<'a>, &'a NormalizationIndex)>,
+}
+
+impl<'a> Tokenizer<'a> {
+    /// The tokenizer of an artifact.
+    pub fn new<B: AsRef<[u8]>>(artifact: &'a Artifact<B>) -> Self {
+        Self {
+            vocabulary: artifact.vocabulary(),
+            index: artifact.vocabulary_index(),
+            special: artifact.special(),
+            token_limit: artifact.token_limit(),
+            pretokenizer: artifact.pretokenizer(),
+            merges: artifact.merges(),
+            normalization: artifact.normalization(),
+        }
+    }
+
+    /// Ids of text. There is no way from here to the id of a special token (contract/tokenizer.md, T-1).
+    #[must_use]
+    pub fn encode(&self, text: &[u8], profile: Profile) -> Vec<TokenId> {
+        let mut ids = Vec::new();
+        self.encode_to(text, profile, &mut ids);
+        ids
+    }
+
+    /// The same ids, each as a little-endian u32.
+    #[must_use]
+    pub fn encode_u32(&self, text: &[u8], profile: Profile) -> Vec<u8> {
+        self.encode(text, profile).iter().flat_map(|id| id.get().to_le_bytes()).collect()
+    }
+
+    /// Each id with the bytes of `text` that it came from (contract/tokenizer.md, offsets).
+    #[must_use]
+    pub fn encode_spans(&self, text: &[u8], profile: Profile) -> Vec<Span> {
+        let mut ids = Vec::new();
+        if let Some(normalized) = self.normalized(text, profile) {
+            self.encode_normalized(&normalized.bytes, &mut ids);
+            return spans::of_ids(&ids, self.vocabulary, &normalized.segments);
+        }
+        self.encode_normalized(text, &mut ids);
+        spans::of_ids(&ids, self.vocabulary, &[normalize::Segment::unchanged(0, text.len())])
+    }
+
+    /// Ids of text in which the text of a special token is that token; what lies between is encoded by itself. Never for
+    /// text of others: they could write any structure.
+    #[must_use]
+    pub fn encode_trusted(&self, text: &[u8], profile: Profile) -> Vec<TokenId> {
+        let mut ids = Vec::new();
+        let mut start = 0;
+        for found in self.find_special(text) {
+            self.encode_to(text.get(start..found.start).unwrap_or_default(), profile, &mut ids);
+            ids.push(found.id);
+            start = found.end;
+        }
+        self.encode_to(text.get(start..).unwrap_or_default(), profile, &mut ids);
+        ids
+    }
+
+    /// The texts of special tokens in `text`: from the left, the longest at each place, not overlapping.
+    #[must_use]
+    pub fn find_special(&self, text: &[u8]) -> Vec<Found> {
+        special::find(self.special, text)
+    }
+
+    /// The bytes of the tokens one after the other; nothing where an id is refused (`token_id_out_of_range`, `structural_id`).
+    pub fn decode(&self, ids: &[u32], special: SpecialPolicy) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        for (position, &id) in (0..).zip(ids) {
+            bytes.extend_from_slice(self.meaning(position, id)?.bytes(position, id, special)?);
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes of a plain token or the text of a special one (`token_id_out_of_range`).
+    pub fn token_bytes(&self, id: u32) -> Result<&'a [u8], Error> {
+        self.meaning(0, id)?.bytes(0, id, SpecialPolicy::Bytes)
+    }
+
+    /// The plain token that has exactly these bytes.
+    #[must_use]
+    pub fn token_id(&self, bytes: &[u8]) -> Option<TokenId> {
+        self.index.find(&self.vocabulary, bytes)
+    }
+
+    /// What the number at `position` of a sequence stands for.
+    pub(crate) fn meaning(&self, position: u64, id: u32) -> Result<Meaning<'a>, Error> {
+        let plain = self.vocabulary.id(id).map(|id| Meaning::Plain(self.vocabulary.token(id)));
+        let special = || self.special.text(id).map(Meaning::Structural);
+        plain.or_else(special).ok_or_else(|| decode::out_of_range(position, id, self.token_limit))
+    }
+
+    fn encode_to(&self, text: &[u8], profile: Profile, ids: &mut Vec<TokenId>) {
+        match self.normalized(text, profile) {
+            Some(normalized) => self.encode_normalized(&normalized.bytes, ids),
+            None => self.encode_normalized(text, ids),
+        }
+    }
+
+    fn encode_normalized(&self, text: &[u8], ids: &mut Vec<TokenId>) {
+        let mut merger = Merger::new(self.merges, &self.index.of_byte);
+        for piece in pretoken::pieces(self.pretokenizer, text) {
+            merger.merge(piece, ids);
+        }
+    }
+
+    /// The text after normalisation, where the profile has one.
+    fn normalized(&self, text: &[u8], profile: Profile) -> Option<Normalized> {
+        match profile {
+            Profile::Contract => None,
+            Profile::Publisher => {
+                self.normalization.map(|(tables, index)| Normalizer::new(tables, index).normalize(text))
+            }
+        }
+    }
+}

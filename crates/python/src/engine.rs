@@ -1,0 +1,159 @@
+//! `NativeEngine`: one opened artifact.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use slm2_core::{Artifact, TokenId, Tokenizer};
+
+use crate::arguments::{self, Ids};
+use crate::errors;
+use crate::stream::NativeStream;
+
+/// The engine in Rust: one opened artifact. See `slm2.engine.Engine`.
+#[pyclass(module = "slm2._engine", frozen)]
+pub(crate) struct NativeEngine {
+    artifact: Arc<Artifact<PyBackedBytes>>,
+}
+
+impl NativeEngine {
+    /// Do something with bytes of the caller, without the interpreter's lock.
+    fn detached<T: Send>(
+        &self,
+        data: &Bound<'_, PyAny>,
+        work: impl FnOnce(Tokenizer<'_>, &[u8]) -> T + Send,
+    ) -> PyResult<T> {
+        let bytes = arguments::bytes("data", data)?;
+        Ok(data.py().detach(|| work(Tokenizer::new(&self.artifact), &bytes)))
+    }
+}
+
+#[pymethods]
+impl NativeEngine {
+    #[new]
+    fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = data.py();
+        let bytes = arguments::bytes("data", data)?;
+        let artifact = py.detach(|| Artifact::from_bytes(bytes));
+        artifact
+            .map(|artifact| Self { artifact: Arc::new(artifact) })
+            .map_err(|error| errors::of_core(py, &error, None))
+    }
+
+    /// Which engine this is.
+    #[getter]
+    #[allow(clippy::unused_self)] // a property, as the protocol has it
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    /// Of the artifact.
+    #[getter]
+    fn contract_version(&self) -> u32 {
+        self.artifact.contract_version()
+    }
+
+    /// Plain tokens have the ids below it.
+    #[getter]
+    fn vocabulary_size(&self) -> u32 {
+        self.artifact.vocabulary_size()
+    }
+
+    /// The lowest id above which no id has a token.
+    #[getter]
+    fn token_limit(&self) -> u32 {
+        self.artifact.token_limit()
+    }
+
+    /// SHA-256 of the file, hex.
+    #[getter]
+    fn file_digest(&self) -> String {
+        self.artifact.file_digest()
+    }
+
+    /// SHA-256 of the behaviour, hex.
+    #[getter]
+    fn semantic_digest(&self) -> String {
+        self.artifact.semantic_digest()
+    }
+
+    /// Id and text of each special token, ids rising.
+    #[getter]
+    fn special_tokens<'py>(&self, py: Python<'py>) -> Vec<(u32, Bound<'py, PyBytes>)> {
+        self.artifact.special_tokens().map(|(id, text)| (id, PyBytes::new(py, text))).collect()
+    }
+
+    /// What the compiler recorded of the sources.
+    #[getter]
+    fn provenance(&self) -> BTreeMap<&str, &str> {
+        self.artifact.provenance().collect()
+    }
+
+    /// Ids of text, no byte of which can become a special token.
+    fn encode(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let profile = arguments::profile(profile)?;
+        self.detached(data, |tokenizer, text| numbers(tokenizer.encode(text, profile)))
+    }
+
+    /// The same ids as little-endian u32.
+    fn encode_u32<'py>(&self, data: &Bound<'py, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let profile = arguments::profile(profile)?;
+        let ids = self.detached(data, |tokenizer, text| tokenizer.encode_u32(text, profile))?;
+        Ok(PyBytes::new(data.py(), &ids))
+    }
+
+    /// `(id, start, end)`: each id with the bytes of `data` that it came from.
+    fn encode_spans(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Vec<(u32, usize, usize)>> {
+        let profile = arguments::profile(profile)?;
+        self.detached(data, |tokenizer, text| {
+            tokenizer.encode_spans(text, profile).iter().map(|span| (span.id.get(), span.start, span.end)).collect()
+        })
+    }
+
+    /// Ids of text in which the text of a special token is that token.
+    fn encode_trusted(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let profile = arguments::profile(profile)?;
+        self.detached(data, |tokenizer, text| numbers(tokenizer.encode_trusted(text, profile)))
+    }
+
+    /// `(start, end, id)` of the texts of special tokens in `data`: leftmost, longest, not overlapping.
+    fn find_special(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize, u32)>> {
+        self.detached(data, |tokenizer, text| {
+            tokenizer.find_special(text).iter().map(|found| (found.start, found.end, found.id.get())).collect()
+        })
+    }
+
+    /// The bytes of the tokens one after the other.
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let py = ids.py();
+        let special = arguments::special(special)?;
+        let ids = Ids::of_iterable(ids)?;
+        let bytes = py.detach(|| Tokenizer::new(&self.artifact).decode(&ids.numbers, special));
+        bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| ids.exception(py, &error, 0))
+    }
+
+    /// Bytes of a plain token or text of a special one.
+    fn token_bytes<'py>(&self, token_id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let py = token_id.py();
+        let ids = Ids::of_one(token_id)?;
+        let number = ids.numbers.first().copied().unwrap_or(u32::MAX);
+        let bytes = Tokenizer::new(&self.artifact).token_bytes(number);
+        bytes.map(|bytes| PyBytes::new(py, bytes)).map_err(|error| ids.exception(py, &error, 0))
+    }
+
+    /// The plain token that has exactly these bytes.
+    fn token_id(&self, data: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+        self.detached(data, |tokenizer, bytes| tokenizer.token_id(bytes).map(TokenId::get))
+    }
+
+    /// A fresh streaming decoder.
+    fn stream_decoder(&self, special: &Bound<'_, PyAny>) -> PyResult<NativeStream> {
+        Ok(NativeStream::new(Arc::clone(&self.artifact), arguments::special(special)?))
+    }
+}
+
+fn numbers(ids: Vec<TokenId>) -> Vec<u32> {
+    ids.into_iter().map(TokenId::get).collect()
+}

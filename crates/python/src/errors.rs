@@ -1,0 +1,36 @@
+//! The core's errors as `slm2.errors.Slm2Error`.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use slm2_core::{Error, Value};
+
+/// The exception of an error of the core; `instead` is a field that has another value.
+pub(crate) fn of_core(py: Python<'_>, error: &Error, instead: Option<(&str, &Bound<'_, PyAny>)>) -> PyErr {
+    let fields = PyDict::new(py);
+    let filled = error.fields.iter().try_for_each(|(name, value)| match value {
+        Value::Int(number) => fields.set_item(name, number),
+        Value::Text(text) => fields.set_item(name, text),
+    });
+    let filled = filled.and_then(|()| instead.map_or(Ok(()), |(name, value)| fields.set_item(name, value)));
+    filled.map_or_else(|failed| failed, |()| exception(error.code.as_str(), &fields))
+}
+
+/// `Slm2Error(code, **fields)`.
+pub(crate) fn exception(code: &str, fields: &Bound<'_, PyDict>) -> PyErr {
+    let py = fields.py();
+    let class = py.import("slm2.errors").and_then(|module| module.getattr("Slm2Error"));
+    match class.and_then(|class| class.call((code,), Some(fields))) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(failed) => failed,
+    }
+}
+
+/// The exception for an argument that is not what it must be: `invalid_type` or `invalid_value`.
+pub(crate) fn of_argument(code: &str, field: &str, expected: &str, found: Bound<'_, PyString>) -> PyErr {
+    let fields = PyDict::new(found.py());
+    let filled = fields
+        .set_item("field", field)
+        .and_then(|()| fields.set_item("expected", expected))
+        .and_then(|()| fields.set_item("found", found));
+    filled.map_or_else(|failed| failed, |()| exception(code, &fields))
+}

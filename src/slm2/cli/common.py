@@ -1,0 +1,132 @@
+"""What the commands share: options, opening an artifact, reading and writing bytes."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from slm2.artifact import PROFILES, Profile
+from slm2.cli.messages import InputLineError, print_warning
+from slm2.contract import Contract, load
+from slm2.engine import EngineChoice
+from slm2.errors import Slm2Error
+from slm2.reference.json_text import JsonValue, read_json
+from slm2.template import Finding as FieldFinding
+from slm2.tokenizer import Finding
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+file_argument = click.argument("file", default="-", metavar="[FILE|-]")
+
+artifact_option = click.option("--artifact", metavar="FILE", help="Artifact to use instead of the one in the package.")
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["auto", "native", "reference"]),
+    default="auto",
+    show_default=True,
+    help="Which implementation computes: the Rust engine, the Python reference, or the first that is there.",
+)
+
+profile_option = click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    default="contract",
+    show_default=True,
+    help="contract: text is taken as it is. publisher: text is NFC-normalized as the publisher's Python pipeline does.",
+)
+
+
+def contract_options(function: _Function) -> _Function:
+    """Add ``--artifact`` and ``--engine``."""
+    return artifact_option(engine_option(function))
+
+
+def open_contract(artifact: str | None, engine: EngineChoice, profile: Profile = "contract") -> Contract:
+    """Load the contract; where ``auto`` falls back to the reference, the warning is a line on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        contract = load(artifact, engine=engine, profile=profile)
+    for warning in caught:
+        print_warning("reference_engine", str(warning.message))
+    return contract
+
+
+def read_bytes(file: str) -> bytes:
+    """All of a file, or of stdin where ``file`` is ``-``.
+
+    Raises:
+        Slm2Error: ``file_unreadable``.
+    """
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise Slm2Error("file_unreadable", path=file, reason=error.strerror or str(error)) from None
+
+
+def for_each_line(file: str, answer: Callable[[JsonValue, int], str]) -> None:
+    """Write a line for each line of JSON, at once, so that a program can talk with the command line by line.
+
+    Args:
+        file: to read, ``-`` for stdin.
+        answer: of the value on a line and its number, counted from 1.
+
+    Raises:
+        Slm2Error: ``file_unreadable``.
+        InputLineError: a line was refused; the answers to those before it are written.
+    """
+    for number, line in enumerate(_lines(file), start=1):
+        try:
+            text = answer(read_json(line), number)
+        except Slm2Error as error:
+            raise InputLineError(error, number) from None
+        write_bytes(text.encode("utf-8") + b"\n")
+
+
+def _lines(file: str) -> Iterator[bytes]:
+    if file == "-":
+        yield from sys.stdin.buffer
+        return
+    try:
+        stream = Path(file).open("rb")  # noqa: SIM115  (what is done with it must not pass through this handler)
+    except OSError as error:
+        raise Slm2Error("file_unreadable", path=file, reason=error.strerror or str(error)) from None
+    with stream:
+        yield from stream
+
+
+def write_bytes(data: bytes) -> None:
+    """Write to stdout, unchanged, now."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def write_ids(ids: Sequence[int]) -> None:
+    """Write ids on one line, separated by spaces."""
+    write_bytes(" ".join(map(str, ids)).encode("ascii") + b"\n")
+
+
+def warn_of_findings(findings: Sequence[Finding | FieldFinding], policy_findings: int = 0, **fields: object) -> None:
+    """Tell on stderr that text of special tokens was found and encoded as plain text."""
+    if findings or policy_findings:
+        message = "the input holds the text of special tokens; it was encoded as plain text"
+        told = {"policy_findings": policy_findings} if policy_findings else {}
+        print_warning("special_token_text", message, **fields, findings=[asdict(finding) for finding in findings], **told)
+
+
+def identity(contract: Contract) -> dict[str, object]:
+    """What made a result, for reports: engine, profile and digests."""
+    return {
+        "engine": contract.engine.name,
+        "profile": contract.profile,
+        "artifact": {"file_digest": contract.file_digest, "semantic_digest": contract.digest},
+    }

@@ -1,0 +1,75 @@
+"""``slm2 render``: a conversation to ids."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import partial
+
+import click
+
+from slm2.artifact import Profile
+from slm2.cli.common import (
+    contract_options,
+    file_argument,
+    for_each_line,
+    identity,
+    open_contract,
+    profile_option,
+    read_bytes,
+    warn_of_findings,
+    write_bytes,
+    write_ids,
+)
+from slm2.contract import Contract
+from slm2.engine import EngineChoice
+from slm2.reference.json_text import JsonValue, read_json
+from slm2.template import Rendering
+
+
+@click.command("render")
+@file_argument
+@profile_option
+@click.option("--format", "form", type=click.Choice(["ids", "json", "text"]), default="ids", show_default=True, help="Form of the output.")
+@click.option("--jsonl", is_flag=True, help="Each input line is a conversation, each output line its JSON: array, object or string.")
+@contract_options
+def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
+    file: str, profile: Profile, form: str, jsonl: bool, artifact: str | None, engine: EngineChoice
+) -> None:
+    """Render a conversation with the chat template.
+
+    FILE (or stdin) is {"messages": [...], "tools": [...], "enable_thinking": true, "add_generation_prompt": true}; all but the
+    messages may be left out. The text form is for people: it must not be encoded again.
+    """
+    contract = open_contract(artifact, engine, profile)
+    if jsonl:
+        for_each_line(file, partial(_render_line, contract, form))
+        return
+    rendering = contract.template.render_request(read_json(read_bytes(file)))
+    if form == "ids":
+        write_ids(rendering.input_ids)
+    elif form == "text":
+        write_bytes(rendering.text.encode("utf-8"))
+    else:
+        write_bytes(json.dumps(_report(contract, rendering)).encode("ascii") + b"\n")
+    if form != "json":
+        warn_of_findings(rendering.findings, rendering.policy_findings)
+
+
+def _render_line(contract: Contract, form: str, value: JsonValue, line: int) -> str:
+    rendering = contract.template.render_request(value)
+    if form == "json":
+        return json.dumps(_report(contract, rendering))
+    warn_of_findings(rendering.findings, rendering.policy_findings, line=line)
+    return json.dumps(rendering.input_ids if form == "ids" else rendering.text)
+
+
+def _report(contract: Contract, rendering: Rendering) -> dict[str, object]:
+    return {
+        "input_ids": rendering.input_ids,
+        **identity(contract),
+        "findings": [asdict(finding) for finding in rendering.findings],
+        "policy_findings": rendering.policy_findings,
+        "dropped_reasoning": rendering.dropped_reasoning,
+        "tokens": [asdict(token) for token in rendering.tokens],
+    }

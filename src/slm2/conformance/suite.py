@@ -1,0 +1,257 @@
+"""Vector files: where they are, and running them against a testee (contract/conformance.md).
+
+The expectations are in the files; nothing here knows what is right. A testee answers one vector at a time, so that a program of
+another host can stand behind the same two lines as the engines of this package.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from slm2.artifact import PROFILES, Profile
+from slm2.contract import Contract
+from slm2.engine import Engine
+from slm2.errors import Slm2Error
+from slm2.reference.json_text import read_json
+from slm2.reference.rendering import Token
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+__all__ = ["Difference", "InProcess", "Testee", "VectorFile", "files", "load", "profiles", "read_document", "run"]
+
+VECTOR_PACKAGE = "slm2.conformance.vectors"
+MANIFEST = "manifest.json"
+
+Vector = Mapping[str, Any]
+Outcome = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFile:
+    """One file of vectors.
+
+    Attributes:
+        name: of the file.
+        part: the part of the contract that it is about.
+        semantic_digest: of the artifact for which its expectations hold, hex.
+        vectors: as contract/schemas/vectors.schema.json has them.
+    """
+
+    name: str
+    part: str
+    semantic_digest: str
+    vectors: Sequence[Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A vector that a testee answered in another way.
+
+    Attributes:
+        id: of the vector.
+        profile: in which it was asked.
+        expected: ``{"expect": …}`` or ``{"error": …}``.
+        actual: the same, or ``{"exception": …}`` where the testee broke.
+    """
+
+    id: str
+    profile: Profile
+    expected: Outcome
+    actual: Outcome
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.profile}): expected {self.expected}, got {self.actual}"
+
+
+class Testee(Protocol):
+    """What is tested. Each answer stands by itself: no vector depends on one before it."""
+
+    def answer(self, vector: Vector, profile: Profile) -> Outcome:
+        """``{"expect": …}`` for a result, ``{"error": {"code", "fields"}}`` for a refusal."""
+
+
+def folder() -> Traversable:
+    """Where the vectors are: in the installed package, or in the checkout that this module belongs to."""
+    try:
+        return resources.files(VECTOR_PACKAGE)
+    except ModuleNotFoundError:
+        return Path(__file__).resolve().parents[3] / "contract" / "vectors"
+
+
+def read_document(name: str) -> dict[str, Any]:
+    """One JSON file of the folder."""
+    document: dict[str, Any] = json.loads(folder().joinpath(name).read_bytes())
+    return document
+
+
+def files() -> list[str]:
+    """Names of the vector files, in the manifest's order; the sweeps, which hold digests, are not among them."""
+    return [entry["name"] for entry in read_document(MANIFEST)["files"] if entry["schema"] == "vectors.schema.json"]
+
+
+def load(name: str) -> VectorFile:
+    """One vector file."""
+    document = read_document(name)
+    return VectorFile(name, document["part"], document["semantic_digest"], document["vectors"])
+
+
+def run(file: VectorFile, testee: Testee) -> list[Difference]:
+    """Ask every vector in every profile that it holds in; an empty list means that all answers are as expected."""
+    differences: list[Difference] = []
+    for vector in file.vectors:
+        expected = {key: vector[key] for key in ("expect", "error") if key in vector}
+        for profile in profiles(vector):
+            actual = testee.answer(vector, profile)
+            if _canonical(actual) != _canonical(expected):
+                differences.append(Difference(vector["id"], profile, expected, actual))
+    return differences
+
+
+def profiles(vector: Vector) -> Sequence[Profile]:
+    """A vector without a profile holds in both."""
+    return [vector["profile"]] if "profile" in vector else PROFILES
+
+
+def _canonical(outcome: Outcome) -> str:
+    """One text for one JSON value; 1, 1.0 and true are three values."""
+    return json.dumps(outcome, sort_keys=True)
+
+
+class InProcess:
+    """An engine of this process behind the faces of the library."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._contracts = {profile: Contract(engine, profile) for profile in PROFILES}
+
+    def answer(self, vector: Vector, profile: Profile) -> Outcome:
+        """The library's answer; whatever else an engine throws is an answer too, and never the expected one."""
+        try:
+            outcome = {"expect": OPERATIONS[vector["op"]](self._contracts[profile], vector)}
+            _canonical(outcome)
+        except Slm2Error as error:
+            return {"error": {"code": error.code, "fields": error.fields}}
+        except Exception as error:
+            return {"exception": repr(error)}
+        return outcome
+
+
+def input_text(vector: Vector) -> str | bytes:
+    """The text of a vector: as a host's string, or as bytes where these need not be UTF-8."""
+    if "base64" in vector:
+        return base64.b64decode(vector["base64"], validate=True)
+    if "utf16" in vector:
+        # One character for each unit: a str of Python can hold even a pair of surrogates as two (T-2).
+        return "".join(map(chr, vector["utf16"]))
+    text: str = vector["text"]
+    return text
+
+
+def output_text(data: bytes) -> Outcome:
+    """Bytes in a result: ``text`` where they are well-formed UTF-8, else ``base64``."""
+    try:
+        return {"text": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def _on_special(vector: Vector) -> Any:  # noqa: ANN401  (a word that the face checks)
+    return vector.get("on_special", "literal")
+
+
+def _encode(contract: Contract, vector: Vector) -> Outcome:
+    return {"ids": contract.tokenizer.encode(input_text(vector), on_special=_on_special(vector))}
+
+
+def _encode_spans(contract: Contract, vector: Vector) -> Outcome:
+    return {"spans": contract.tokenizer.encode_spans(input_text(vector), on_special=_on_special(vector))}
+
+
+def _encode_trusted(contract: Contract, vector: Vector) -> Outcome:
+    return {"ids": contract.tokenizer.encode_trusted(input_text(vector))}
+
+
+def _find_special(contract: Contract, vector: Vector) -> Outcome:
+    return {"findings": [asdict(finding) for finding in contract.tokenizer.find_special(input_text(vector))]}
+
+
+def _decode(contract: Contract, vector: Vector) -> Outcome:
+    return output_text(contract.tokenizer.decode(vector["ids"], special=vector["special"]))
+
+
+def _token_bytes(contract: Contract, vector: Vector) -> Outcome:
+    return output_text(contract.tokenizer.token_bytes(vector["token"]))
+
+
+def _token_id(contract: Contract, vector: Vector) -> Outcome:
+    text = input_text(vector)
+    return {"token": contract.tokenizer.token_id(text.encode("utf-8") if isinstance(text, str) else text)}
+
+
+def _stream(contract: Contract, vector: Vector) -> Outcome:
+    """Every call has an outcome of its own, so that what comes after a failure is told too."""
+    decoder = contract.stream_decoder(special=vector["special"])
+    calls: list[Outcome] = []
+    for call in vector["calls"]:
+        outcome: Outcome = {}
+        try:
+            if call == "finish":
+                decoder.finish()
+            else:
+                outcome["text"] = decoder.push(call)
+        except Slm2Error as error:
+            outcome["error"] = {"code": error.code, "fields": error.fields}
+        calls.append({**outcome, "pending": decoder.pending.hex()})
+    return {"calls": calls}
+
+
+def _render(contract: Contract, vector: Vector) -> Outcome:
+    rendering = contract.template.render_request(read_json(vector["request"]), on_special=_on_special(vector))
+    return {
+        "input_ids": rendering.input_ids,
+        "text": rendering.text,
+        "findings": [asdict(finding) for finding in rendering.findings],
+        "dropped_reasoning": rendering.dropped_reasoning,
+    }
+
+
+def _render_tokens(contract: Contract, vector: Vector) -> Outcome:
+    return {"tokens": [_row(token) for token in contract.template.render_request(read_json(vector["request"])).tokens]}
+
+
+def _assemble(contract: Contract, vector: Vector) -> Outcome:
+    request: Any = read_json(vector["request"])
+    assembly = contract.prompt.assemble(request, on_special=_on_special(vector)).to_dict()
+    return {name: value for name, value in assembly.items() if name != "tokens"}
+
+
+def _assemble_tokens(contract: Contract, vector: Vector) -> Outcome:
+    request: Any = read_json(vector["request"])
+    return {"tokens": [_row(token) for token in contract.prompt.assemble(request).tokens]}
+
+
+def _row(token: Token) -> list[object]:
+    """A token and its origin, short: id, role, part, trust class, message, ranges."""
+    return [token.id, token.role, token.part, token.trust, token.message, token.ranges]
+
+
+OPERATIONS: dict[str, Callable[[Contract, Vector], Outcome]] = {
+    "encode": _encode,
+    "encode_spans": _encode_spans,
+    "encode_trusted": _encode_trusted,
+    "find_special": _find_special,
+    "decode": _decode,
+    "token_bytes": _token_bytes,
+    "token_id": _token_id,
+    "stream": _stream,
+    "render": _render,
+    "render_tokens": _render_tokens,
+    "assemble": _assemble,
+    "assemble_tokens": _assemble_tokens,
+}

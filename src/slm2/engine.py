@@ -1,0 +1,137 @@
+"""The protocol behind which both engines stand, and the choice between them.
+
+The faces call nothing else. The engine is the Rust core (``slm2._engine``); the reference is ``slm2.reference``, slow and
+plain. The choice is never silent: see :func:`select`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from slm2.artifact import Profile
+from slm2.errors import Slm2Error
+
+__all__ = ["Engine", "EngineChoice", "EngineStream", "SpecialPolicy", "native_reason", "select"]
+
+EngineChoice = Literal["auto", "native", "reference"]
+SpecialPolicy = Literal["refuse", "skip", "bytes"]
+
+
+class EngineStream(Protocol):
+    """A strict streaming decoder (contract/stream.md)."""
+
+    @property
+    def pending(self) -> bytes:
+        """Bytes that have come and were not delivered: an open scalar value, or what made the decoder fail."""
+
+    def push(self, ids: Sequence[int]) -> str:
+        """Text that became complete; a failure keeps the text of this call in the field ``text``."""
+
+    def finish(self) -> None:
+        """End the stream; refuses an open scalar value."""
+
+
+class Engine(Protocol):
+    """One opened artifact. Ids are ints in [0, token_limit); offsets count bytes of the caller's text."""
+
+    @property
+    def name(self) -> str:
+        """``native`` or ``reference``."""
+
+    @property
+    def contract_version(self) -> int:
+        """Of the artifact."""
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Plain tokens have the ids below it."""
+
+    @property
+    def token_limit(self) -> int:
+        """The lowest id above which no id has a token: 151,669 for Qwen3."""
+
+    @property
+    def file_digest(self) -> str:
+        """SHA-256 of the file, hex."""
+
+    @property
+    def semantic_digest(self) -> str:
+        """SHA-256 of the behaviour, hex (decisions D13)."""
+
+    @property
+    def special_tokens(self) -> list[tuple[int, bytes]]:
+        """Id and text of each special token, ids rising."""
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """What the compiler recorded of the sources."""
+
+    def encode(self, data: bytes, profile: Profile) -> list[int]:
+        """Ids of text, no byte of which can become a special token."""
+
+    def encode_u32(self, data: bytes, profile: Profile) -> bytes:
+        """The same ids as little-endian u32."""
+
+    def encode_spans(self, data: bytes, profile: Profile) -> list[tuple[int, int, int]]:
+        """``(id, start, end)``: each id with the bytes of ``data`` that it came from (contract/tokenizer.md, offsets)."""
+
+    def encode_trusted(self, data: bytes, profile: Profile) -> list[int]:
+        """Ids of text in which the text of a special token is that token."""
+
+    def find_special(self, data: bytes) -> list[tuple[int, int, int]]:
+        """``(start, end, id)`` of the texts of special tokens in ``data``: leftmost, longest, not overlapping."""
+
+    def decode(self, ids: Sequence[int], special: SpecialPolicy) -> bytes:
+        """The bytes of the tokens one after the other."""
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Bytes of a plain token or text of a special one."""
+
+    def token_id(self, data: bytes) -> int | None:
+        """The plain token that has exactly these bytes."""
+
+    def stream_decoder(self, special: SpecialPolicy) -> EngineStream:
+        """A fresh streaming decoder."""
+
+
+def native_reason() -> str | None:
+    """Why the native engine is not there; None where it is."""
+    try:
+        importlib.import_module("slm2._engine")  # absent where no Rust toolchain was at hand
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+def select(choice: EngineChoice, data: bytes) -> Engine:
+    """Open an artifact with the engine asked for.
+
+    Args:
+        choice: ``native`` or ``reference`` by name, or ``auto``: the native engine, else the reference with one warning.
+        data: the artifact.
+
+    Raises:
+        Slm2Error: ``engine_unavailable``, ``invalid_value``, or a code of contract/artifact.md.
+    """
+    if choice not in ("auto", "native", "reference"):
+        raise Slm2Error("invalid_value", field="engine", expected="auto, native or reference", found=repr(choice))
+    reason = None if choice == "reference" else native_reason()
+    if choice == "native" and reason is not None:
+        raise Slm2Error("engine_unavailable", engine="native", reason=reason)
+    if choice != "reference" and reason is None:
+        from slm2._engine import NativeEngine  # noqa: PLC0415
+
+        return NativeEngine(data)
+    if choice == "auto":
+        warnings.warn(
+            f"slm2 uses the reference engine: same results, hundreds of times slower ({reason}). "
+            "Install it with a Rust toolchain for the native engine, or say engine='reference'.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    from slm2.reference.engine import ReferenceEngine  # noqa: PLC0415  (its load reads the whole artifact in Python)
+
+    return ReferenceEngine(data)
