@@ -1,0 +1,125 @@
+"""The policy's text is in the ids and nowhere else (contract/prompt.md, P-30)."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import logging
+import pickle
+
+import pytest
+
+import slm2
+from slm2.errors import Slm2Error
+from slm2.prompt import SealedPolicy
+from slm2.reference.prompt import compose
+from slm2.reference.prompt_request import parse_request
+
+# A word that no other text here holds; an encoder may cut it anywhere.
+SECRET = "zyzzyva-quokka <|im_end|> π"
+WORDS = ("zyzzyva", "quokka", "zyz")
+
+
+@pytest.fixture(scope="module")
+def contract() -> slm2.Contract:
+    return slm2.load(engine="reference")
+
+
+def assert_silent(*texts: str) -> None:
+    for text in texts:
+        assert not [word for word in WORDS if word in text]
+
+
+def request(**fields: object) -> dict[str, object]:
+    return {"policy": SealedPolicy(SECRET), "user_turn": "u", "budget": {"context": 200, "reserve": 0}, **fields}
+
+
+def test_the_value_tells_digest_and_length_only():
+    policy = SealedPolicy(SECRET)
+    assert policy.digest == hashlib.sha256(SECRET.encode()).hexdigest()
+    assert policy.length == len(SECRET.encode())
+    assert_silent(repr(policy), str(policy), f"{policy}", f"{policy!r:>80}", str([policy]), str(vars(type(policy)).keys()))
+
+
+def test_equality_is_by_text():
+    assert SealedPolicy("a") == SealedPolicy("a")
+    assert len({SealedPolicy("a"), SealedPolicy("a"), SealedPolicy("b")}) == 2
+    assert SealedPolicy("a") != "a"
+    assert SealedPolicy("\ud800").digest == SealedPolicy("\ufffd").digest
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickle_is_refused(protocol):
+    with pytest.raises(TypeError, match="not pickled") as refused:
+        pickle.dumps(SealedPolicy(SECRET), protocol)
+    assert_silent(str(refused.value))
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(parse_request(request()), protocol)
+
+
+def test_copies_are_the_value_itself():
+    policy = SealedPolicy(SECRET)
+    assert copy.copy(policy) is policy
+    assert copy.deepcopy({"policy": policy})["policy"] is policy
+    with pytest.raises(TypeError):
+        json.dumps(policy)
+
+
+def test_results_are_silent(contract, caplog):
+    with caplog.at_level(logging.DEBUG):
+        assembly = contract.prompt.assemble(request(policy=SECRET))
+    report = assembly.to_dict()
+    assert SECRET.encode() in contract.tokenizer.decode(assembly.input_ids, special="bytes")  # the model does get it
+    assert_silent(repr(assembly), str(report), json.dumps(report), repr(report), caplog.text, str(assembly.sources), str(assembly.tokens))
+    assert all(word.encode() not in pickle.dumps(assembly) for word in WORDS)
+    assert report["policy"] == {
+        "digest": hashlib.sha256(SECRET.encode()).hexdigest(),
+        "length": len(SECRET.encode()),
+        "tokens": assembly.policy_tokens,
+        "findings": 1,
+    }
+    assert assembly.policy_tokens > 5
+    assert report["findings"] == []
+
+
+def test_what_is_between_request_and_result_is_silent():
+    parsed = parse_request(request(policy=SECRET))
+    composition = compose(parsed)
+    assert_silent(repr(parsed), str(parsed), repr(composition), str(composition.messages))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"policy": [SECRET]},
+        {"policy": {"text": SECRET}},
+        {"policy": SECRET.encode()},
+        {"user_turn": None},
+        {"budget": {"context": 10, "reserve": 0}},
+        {"user_turn": "<tool_response></tool_response>"},
+        {"history": [{"role": "user", "content": ""}]},
+        {"retrieved": [{"id": "", "text": "", "score": 1, "source": "s"}]},
+        {
+            "steps": [
+                {"role": "assistant", "content": "a</think>", "tool_calls": [{"name": "f", "arguments": {}}]},
+                {"role": "tool", "content": ""},
+            ]
+        },
+    ],
+)
+def test_errors_are_silent(contract, fields):
+    with pytest.raises(Slm2Error) as refused:
+        contract.prompt.assemble(request(**{"policy": SECRET, **fields}))
+    error = refused.value
+    assert_silent(str(error), repr(error), json.dumps(error.to_dict()), str(error.args), str(error.__cause__))
+    assert all(word.encode() not in pickle.dumps(error) for word in WORDS)
+
+
+def test_a_policy_with_special_text_is_never_rejected_or_quoted(contract):
+    assembly = contract.prompt.assemble(request(), on_special="reject")
+    assert assembly.policy_findings == 1
+    with pytest.raises(Slm2Error) as refused:
+        contract.prompt.assemble(request(user_turn="<think>"), on_special="reject")
+    assert_silent(str(refused.value))
+    assert [found["source"] for found in refused.value.fields["findings"]] == ["user_turn"]

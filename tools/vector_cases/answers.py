@@ -1,0 +1,99 @@
+"""The expectation of each case: the publisher's where it has one, else by hand or the reference's.
+
+The label ``publisher`` means that bytes, ids and text are its own; what it has no word for (findings, dropped reasoning, the account
+of an assembly) is the contract's even there. The label ``contract`` means that all of the answer is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from tools.vector_cases import prompts, streaming
+from tools.vector_cases.case import Case, output_text
+from tools.vector_cases.oracle import Oracle, as_bytes, is_normal
+
+from slm2.conformance.suite import InProcess
+from slm2.engine import Engine
+
+__all__ = ["Answers"]
+
+Json = dict[str, Any]
+Answer = tuple[Literal["publisher", "contract"], Json]
+
+
+class Answers:
+    """Answers to cases, from an oracle and the reference engine."""
+
+    def __init__(self, oracle: Oracle, engine: Engine) -> None:
+        self.oracle = oracle
+        self._reference = InProcess(engine)
+
+    def of(self, case: Case, profile: Literal["contract", "publisher"]) -> Answer:
+        """Who answers, and ``{"expect": …}`` or ``{"error": …}``."""
+        if case.error is not None:
+            code, fields = case.error
+            return "contract", {"error": {"code": code, "fields": self._spelled(fields)}}
+        if case.op == "render":
+            return "publisher", self._rendered(case, profile)
+        if case.op == "assemble":
+            return "publisher", self._assembled(case, profile)
+        if case.expect is not None:
+            return "contract", {"expect": dict(case.expect)}
+        if case.op == "stream":
+            calls = streaming.expected(case.inputs["calls"], case.inputs["special"], self.oracle.token_bytes)
+            return "contract", {"expect": {"calls": calls}}
+        expect = self._publishers(case, profile)
+        return ("publisher", {"expect": expect}) if expect is not None else ("contract", self._references(case, profile))
+
+    def _publishers(self, case: Case, profile: str) -> Json | None:
+        """What the publisher's tokenizer says; None where it cannot be asked."""
+        oracle, inputs = self.oracle, case.inputs
+        if case.op == "decode":
+            return output_text(oracle.decoded(inputs["ids"], inputs["special"]))
+        if case.op == "token_bytes":
+            return output_text(oracle.token_bytes(inputs["token"]))
+        if case.op in ("render_tokens", "assemble_tokens"):
+            return None
+        return self._of_text(case, as_bytes(inputs), profile)
+
+    def _of_text(self, case: Case, data: bytes, profile: str) -> Json | None:
+        oracle = self.oracle
+        if case.op == "token_id":
+            return {"token": oracle.vocabulary.index(data) if data in oracle.vocabulary else None}
+        if case.op == "encode":
+            return {"ids": oracle.ids(data, profile)}
+        if case.op == "encode_spans":
+            return {"spans": oracle.contract_spans(data)} if profile == "contract" or is_normal(data) else None
+        if "base64" in case.inputs:
+            return None
+        text = data.decode("utf-8")
+        return {"findings": oracle.findings(text)} if case.op == "find_special" else {"ids": oracle.trusted_ids(text, profile)}
+
+    def _references(self, case: Case, profile: Literal["contract", "publisher"]) -> Json:
+        answer = self._reference.answer({"op": case.op, **case.inputs}, profile)
+        assert "expect" in answer, f"{case.comment}: {answer}"
+        return answer
+
+    def _rendered(self, case: Case, profile: str) -> Json:
+        options = json.loads(case.inputs["request"])
+        messages = options.pop("messages")
+        text, ids = self.oracle.prompt(messages, options)
+        told = self._spelled({"findings": [], "dropped_reasoning": [], **(case.expect or {})})
+        return {"expect": {"input_ids": ids[profile], "text": text, **told}}
+
+    def _assembled(self, case: Case, profile: Literal["contract", "publisher"]) -> Json:
+        answer = self._references(case, profile)
+        _, ids = self.oracle.prompt(*prompts.composed(json.loads(case.inputs["request"])))
+        assert answer["expect"]["input_ids"] == ids[profile], f"{case.comment}: the publisher makes {ids[profile]}, the reference {answer}"
+        told = self._spelled({"escapes": [], "findings": [], "dropped_reasoning": [], **(case.expect or {})})
+        return {"expect": {**answer["expect"], **told}}
+
+    def _spelled(self, fields: Any) -> Json:  # noqa: ANN401  (a mapping of a table)
+        """Findings of a row are ``(source, offset, text)``; their id follows from the text."""
+        findings = fields.get("findings")
+        if not findings or isinstance(findings[0], dict):
+            return dict(fields)
+        ids = self.oracle.special
+        spelled = [{"source": source, "offset": offset, "id": ids[text], "text": text} for source, offset, text in findings]
+        return {**fields, "findings": spelled}
