@@ -90,7 +90,6 @@ ErrorCode = Literal[
     "message_refused",
     "over_budget",
     "source_missing",
-    "source_digest",
     "source_unsupported",
     "pattern_unsupported",
     "pattern_not_total",
@@ -439,10 +438,6 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "source_missing": (
         ("path",),
         "{path} is missing; SOURCE_DIR must hold the publisher's tokenizer.json",
-    ),
-    "source_digest": (
-        ("source", "found", "expected"),
-        "{source} has SHA-256 {found}; {expected} was expected; it is not the publisher's file",
     ),
     "source_unsupported": (
         ("construct", "found"),

@@ -25,3 +25,8 @@ pub use error_code::ErrorCode;
 pub use ids::TokenId;
 pub use stream::StreamDecoder;
 pub use tokenizer::{Found, Profile, Span, SpecialPolicy, Tokenizer};
+
+/// The README, whose example in Rust is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
