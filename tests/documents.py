@@ -107,7 +107,7 @@ def generated(seed: int, count: int) -> Iterator[str]:
     """Documents of up to about 2 kB each."""
     rng = random.Random(seed)
     for _ in range(count):
-        limit = rng.choice([1, 5, 20, 60, 200, 700])
+        limit = rng.choice([1, 5, 20, 60, 150, 320])
         parts: list[str] = []
         size = 0
         while size < limit:

@@ -17,7 +17,9 @@ from slm2.engine import EngineChoice
 from slm2.errors import Slm2Error
 from slm2.template import Template
 
-CHUNKS, CHUNK = 20, 500  # 10,000 conversations in each profile
+CHUNKS = 20
+# Of each chunk: 10,000 conversations in all, and 2,000 under `publisher`, where nothing but the normalisation of text differs.
+CHUNK = {"contract": 500, "publisher": 100}
 REFERENCE_CHUNK = 25
 FIRST_STRUCTURAL = 151_643
 REFUSALS = {
@@ -51,9 +53,9 @@ def outcome(messages: list, options: dict, profile: Profile) -> list[int] | Slm2
 @every_profile
 @pytest.mark.parametrize("seed", range(CHUNKS))
 def test_well_formed_conversations_give_the_publishers_ids(profile: Profile, seed: int) -> None:
-    source = Source(seed)
+    source, chunk = Source(seed), CHUNK[profile]
     seen: Counter[str] = Counter()
-    for _ in range(CHUNK):
+    for _ in range(chunk):
         messages, options = source.conversation()
         tagged = any("<think>\n" in (message.get("content") or "") for message in messages)
         assert tagged or not has_special([messages, options]), messages
@@ -64,15 +66,15 @@ def test_well_formed_conversations_give_the_publishers_ids(profile: Profile, see
         seen["thinking off"] += options.get("enable_thinking") is False and options["add_generation_prompt"]
         seen["think block"] += tagged
         seen["surrogates"] += repaired(messages) != messages
-    assert all(seen[kind] >= CHUNK // 50 for kind in ("calls", "tools", "reasoning", "thinking off", "think block", "surrogates")), seen
+    assert all(seen[kind] >= chunk // 50 for kind in ("calls", "tools", "reasoning", "thinking off", "think block", "surrogates")), seen
 
 
 @every_profile
 @pytest.mark.parametrize("seed", range(1000, 1000 + CHUNKS))
 def test_text_of_special_tokens_in_callers_fields_stays_text(profile: Profile, seed: int) -> None:
-    source = Source(seed, list(special_texts()))
+    source, chunk = Source(seed, list(special_texts())), CHUNK[profile] // 5
     injected = 0
-    for _ in range(CHUNK // 5):
+    for _ in range(chunk):
         messages, options = source.conversation()
         expected = separated_ids(messages, options, profile)
         ids = assert_same(messages, options, profile, expected)
@@ -80,15 +82,15 @@ def test_text_of_special_tokens_in_callers_fields_stays_text(profile: Profile, s
         # M-61: the program's own marks are the structural ids, one for each, and there is no other.
         items = [token for token in template(profile).render(messages, **options).tokens if token.id >= FIRST_STRUCTURAL]
         assert all(token.trust == "program" and token.ranges == () for token in items)
-    assert injected > CHUNK // 10, injected
+    assert injected > chunk // 2, injected
 
 
 @every_profile
 @pytest.mark.parametrize("seed", range(2000, 2000 + CHUNKS))
 def test_wild_conversations_are_refused_or_give_the_publishers_ids(profile: Profile, seed: int) -> None:
-    source = Source(seed, list(special_texts()) if seed % 2 else ())
+    source, chunk = Source(seed, list(special_texts()) if seed % 2 else ()), CHUNK[profile]
     codes: Counter[str] = Counter()
-    for _ in range(CHUNK):
+    for _ in range(chunk):
         messages, options = source.wild()
         result = outcome(messages, options, profile)
         codes[result.code if isinstance(result, Slm2Error) else "accepted"] += 1
@@ -97,8 +99,8 @@ def test_wild_conversations_are_refused_or_give_the_publishers_ids(profile: Prof
             assert 0 <= result.fields.get("index", 0) <= len(messages)
         else:
             assert result == separated_ids(messages, options, profile), f"{profile}: messages={messages!r} options={options!r}"
-    assert codes["accepted"] > CHUNK // 10, codes
-    assert CHUNK - codes["accepted"] > CHUNK // 4, codes
+    assert codes["accepted"] > chunk // 10, codes
+    assert chunk - codes["accepted"] > chunk // 4, codes
     assert len(codes) > 10, codes
 
 
@@ -112,7 +114,7 @@ def test_the_reference_gives_the_same_ids(profile: Profile) -> None:
 
 def test_the_text_is_the_publishers() -> None:
     source = Source(3)
-    for _ in range(CHUNK):
+    for _ in range(500):
         messages, options = source.conversation()
         rendering = template("contract").render(messages, **options)
         assert rendering.text == publisher_text(messages, options)
@@ -133,7 +135,7 @@ def test_ranges_are_the_bytes_of_the_tokens() -> None:
     contract = slm2.load(engine="native")
     compared = 0
     source = Source(4)
-    for _ in range(CHUNK):
+    for _ in range(500):
         messages = repaired(source.messages())
         ends: Counter[str] = Counter()
         for token in contract.template.render(messages).tokens:
@@ -144,4 +146,4 @@ def test_ranges_are_the_bytes_of_the_tokens() -> None:
             for path, start, end in token.ranges:
                 assert path == "program" or ends[path] <= start < end
                 ends[path] = end
-    assert compared > 10 * CHUNK, compared
+    assert compared > 5_000, compared

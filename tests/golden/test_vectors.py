@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from tests.publisher import TOKENIZER_JSON, missing, special_texts, tokenizer_json
 
+from publisher import TOKENIZER_JSON, missing, special_texts, tokenizer_json
 from slm2.conformance import suite
 from slm2.contract import embedded
 from slm2.engine import Engine, EngineChoice, select
