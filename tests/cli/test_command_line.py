@@ -136,7 +136,12 @@ def test_a_reader_that_goes_away_is_no_event(arguments):
 
 def test_an_interrupt_ends_with_130():
     with subprocess.Popen(
-        command("encode", "--jsonl", "--engine", "native"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command("encode", "--jsonl", "--engine", "native"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A shell gives its background jobs, and so their children, an ignored SIGINT: a terminal does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  (no thread holds a lock here)
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
