@@ -1,4 +1,7 @@
-"""Installs and builds that all tests of this folder look at, each made once."""
+"""Installs and builds that all tests of this folder look at, each made once.
+
+The modules of the folder are one group of xdist's, so that one worker runs them all.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,6 @@ from pathlib import Path
 import pytest
 
 from machine import ROOT, Machine, make
-
-FOLDER = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs them all, so that the fixtures below are made once."""
-    for item in items:
-        if FOLDER in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("packaging"))
 
 
 @pytest.fixture(scope="session")

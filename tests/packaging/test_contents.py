@@ -7,8 +7,12 @@ import zipfile
 from email.parser import Parser
 from pathlib import Path
 
+import pytest
+
 import slm2
 from machine import ROOT, checkout_files
+
+pytestmark = pytest.mark.xdist_group("packaging")
 
 # Where files outside src/ go (pyproject.toml, package-dir).
 MAPPED = {"contract/vectors/": "slm2/conformance/vectors/"}

@@ -10,6 +10,8 @@ import pytest
 
 from machine import Machine, programs, rust_programs
 
+pytestmark = pytest.mark.xdist_group("packaging")
+
 EXPLAINED = ("<|im_start|>", "Can I still send it back", "Ids (986)", "151644 8948 198", "Budget", "of 4,096 tokens")
 
 
