@@ -1,12 +1,12 @@
 //! `NativeEngine`: one opened artifact.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
-use slm2_core::{Artifact, TokenId, Tokenizer};
+use pyo3::types::{PyBytes, PyList};
+use slm2_core::{Artifact, Profile, Scratch, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
 use crate::errors;
@@ -16,9 +16,27 @@ use crate::stream::NativeStream;
 #[pyclass(module = "slm2._engine", frozen)]
 pub(crate) struct NativeEngine {
     artifact: Arc<Artifact<PyBackedBytes>>,
+    /// Memory that calls work in, as many as there were calls at once.
+    scratches: Mutex<Vec<Scratch>>,
 }
 
 impl NativeEngine {
+    /// Ids of bytes of the caller, without the interpreter's lock.
+    fn ids(&self, data: &Bound<'_, PyAny>, profile: Profile) -> PyResult<Vec<TokenId>> {
+        self.detached(data, |tokenizer, text| {
+            let mut scratch = self.pool().pop().unwrap_or_default();
+            let mut ids = Vec::with_capacity(text.len() / 4 + 1);
+            tokenizer.encode_into(text, profile, &mut scratch, &mut ids);
+            self.pool().push(scratch);
+            ids
+        })
+    }
+
+    /// The scratches that no call uses. A call that panicked has taken its own with it: what is here is whole.
+    fn pool(&self) -> std::sync::MutexGuard<'_, Vec<Scratch>> {
+        self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Do something with bytes of the caller, without the interpreter's lock.
     fn detached<T: Send>(
         &self,
@@ -38,7 +56,7 @@ impl NativeEngine {
         let bytes = arguments::bytes("data", data)?;
         let artifact = py.detach(|| Artifact::from_bytes(bytes));
         artifact
-            .map(|artifact| Self { artifact: Arc::new(artifact) })
+            .map(|artifact| Self { artifact: Arc::new(artifact), scratches: Mutex::default() })
             .map_err(|error| errors::of_core(py, &error, None))
     }
 
@@ -92,16 +110,18 @@ impl NativeEngine {
     }
 
     /// Ids of text, no byte of which can become a special token.
-    fn encode(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-        let profile = arguments::profile(profile)?;
-        self.detached(data, |tokenizer, text| numbers(tokenizer.encode(text, profile)))
+    fn encode<'py>(&self, data: &Bound<'py, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let ids = self.ids(data, arguments::profile(profile)?)?;
+        PyList::new(data.py(), ids.into_iter().map(TokenId::get))
     }
 
     /// The same ids as little-endian u32.
     fn encode_u32<'py>(&self, data: &Bound<'py, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let profile = arguments::profile(profile)?;
-        let ids = self.detached(data, |tokenizer, text| tokenizer.encode_u32(text, profile))?;
-        Ok(PyBytes::new(data.py(), &ids))
+        let ids = self.ids(data, arguments::profile(profile)?)?;
+        PyBytes::new_with(data.py(), 4 * ids.len(), |bytes| {
+            bytes.chunks_exact_mut(4).zip(ids).for_each(|(to, id)| to.copy_from_slice(&id.get().to_le_bytes()));
+            Ok(())
+        })
     }
 
     /// `(id, start, end)`: each id with the bytes of `data` that it came from.

@@ -19,6 +19,7 @@ use alloc::string::String;
 
 use crate::error::Error;
 use crate::error_code::ErrorCode;
+use crate::tokenizer::{BytePairs, Scanner, Seams};
 
 pub(crate) use digest::hex;
 pub(crate) use merges::{Merge, Merges};
@@ -35,6 +36,9 @@ pub struct Artifact<B> {
     vocabulary: VocabularyIndex,
     special: SpecialTokens,
     normalization: Option<NormalizationIndex>,
+    scanner: Option<Scanner>,
+    byte_pairs: BytePairs,
+    seams: Seams,
 }
 
 /// Where the sections lie that are used after the checks.
@@ -68,7 +72,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
 
         let (tokens, vocabulary) = Vocabulary::check(content(sections.vocabulary), vocabulary_size)?;
         let special = SpecialTokens::check(special_section, vocabulary_size)?;
-        Pretokenizer::check(bytes, sections.pretokenizer.0, sections.pretokenizer.1)?;
+        let pretokenizer = Pretokenizer::check(bytes, sections.pretokenizer.0, sections.pretokenizer.1)?;
         let (merges, slot_of_rank) = Merges::check(bytes, sections.merges.0, sections.merges.1, &tokens)?;
         let normalization = sections.normalization.map(|place| Normalization::check(content(place))).transpose()?;
         if let Some(place) = find(layout::FACTS) {
@@ -85,7 +89,10 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         check_semantic(bytes, &semantic.finish())?;
 
         let normalization = normalization.map(|tables| tables.index());
-        Ok(Self { data, sections, vocabulary, special, normalization })
+        let scanner = Scanner::new(&pretokenizer);
+        let byte_pairs = BytePairs::new(&merges, &vocabulary.of_byte);
+        let seams = Seams::new(tokens);
+        Ok(Self { data, sections, vocabulary, special, normalization, scanner, byte_pairs, seams })
     }
 
     /// What the contents mean.
@@ -137,6 +144,18 @@ impl<B: AsRef<[u8]>> Artifact<B> {
 
     pub(crate) fn pretokenizer(&self) -> Pretokenizer<'_> {
         Pretokenizer::over(self.content(self.sections.pretokenizer))
+    }
+
+    pub(crate) fn scanner(&self) -> Option<&Scanner> {
+        self.scanner.as_ref()
+    }
+
+    pub(crate) fn seams(&self) -> &Seams {
+        &self.seams
+    }
+
+    pub(crate) fn byte_pairs(&self) -> &BytePairs {
+        &self.byte_pairs
     }
 
     pub(crate) fn merges(&self) -> Merges<'_> {

@@ -1,5 +1,6 @@
 //! Section 0x50: the tables of canonical normalisation.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::layout::{lower_bound, part, size, u32_at, u32_from};
@@ -30,6 +31,24 @@ pub(crate) struct NormalizationIndex {
     pub(crate) lowest: u32,
     /// Those that are second in a composition, sorted.
     pub(crate) seconds: Vec<u32>,
+    /// A bit for each scalar value that a text may have and not be its own NFC.
+    unstable: Vec<u64>,
+    /// The lowest of them.
+    lowest_unstable: u32,
+}
+
+impl NormalizationIndex {
+    /// Whether a text is its own NFC for sure: it has no scalar value with a class, none that another is drawn from, and none
+    /// that does not come back from its decomposition.
+    pub(crate) fn is_stable(&self, text: &[u8]) -> bool {
+        text.is_ascii()
+            || text.utf8_chunks().all(|chunk| chunk.valid().chars().all(|scalar| !self.is_unstable(scalar.into())))
+    }
+
+    fn is_unstable(&self, scalar: u32) -> bool {
+        let bit = |word: &u64| word >> (scalar % 64) & 1 == 1;
+        scalar >= self.lowest_unstable && self.unstable.get(scalar as usize / 64).is_none_or(bit)
+    }
 }
 
 /// A full canonical decomposition: 1 to 4 scalar values.
@@ -130,7 +149,39 @@ impl<'a> Normalization<'a> {
         let first_decomposition = self.decomposition_at(0).map(|(scalar, _)| scalar);
         let first_second = seconds.first().copied();
         let lowest = [first_run, first_decomposition, first_second].into_iter().flatten().min().unwrap_or(u32::MAX);
-        NormalizationIndex { lowest, seconds }
+        let unstable = self.unstable(&seconds);
+        let lowest_unstable = unstable.iter().zip((0_u32..).step_by(64)).find(|&(&word, _)| word != 0);
+        let lowest_unstable = lowest_unstable.map_or(u32::MAX, |(word, base)| base + word.trailing_zeros());
+        NormalizationIndex { lowest, seconds, unstable, lowest_unstable }
+    }
+
+    /// See [`NormalizationIndex::unstable`].
+    fn unstable(&self, seconds: &[u32]) -> Vec<u64> {
+        let mut bits = vec![0_u64; 0x11_0000 / 64];
+        let mut set = |scalar: u32, value: bool| {
+            if let Some(word) = bits.get_mut(scalar as usize / 64) {
+                let bit = 1 << (scalar % 64);
+                *word = if value { *word | bit } else { *word & !bit };
+            }
+        };
+        for index in 0..self.decomposition_count() {
+            if let Some((scalar, _)) = self.decomposition_at(index) {
+                set(scalar, true);
+            }
+        }
+        // A primary composite comes back from its decomposition, where nothing else is drawn in.
+        for [_, _, composite] in (0..self.composition_count()).filter_map(|index| self.composition(index)) {
+            set(composite, false);
+        }
+        for [first, last, _] in (0..self.run_count()).filter_map(|index| self.run(index)) {
+            (first..=last).for_each(|scalar| set(scalar, true));
+        }
+        for &second in seconds {
+            set(second, true);
+        }
+        // The vowels and the trailing consonants of Hangul.
+        (0x1161..=0x1175).chain(0x11A8..=0x11C2).for_each(|scalar| set(scalar, true));
+        bits
     }
 
     fn run_count(&self) -> usize {

@@ -74,6 +74,26 @@ impl<'a> Pretokenizer<'a> {
         Ok(dfa)
     }
 
+    /// Symbols of a row: the byte classes and the end of input.
+    pub(crate) fn width(&self) -> usize {
+        self.end_of_input() + 1
+    }
+
+    /// The class of each byte.
+    pub(crate) fn class_of_byte(&self) -> [u8; 256] {
+        self.class_of_byte.first_chunk().copied().unwrap_or([0; 256])
+    }
+
+    /// For each state 0, or 1 + the bytes between the end of a match and the current position.
+    pub(crate) fn accept(&self) -> &'a [u8] {
+        self.accept
+    }
+
+    /// Next states, row by row.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = u16> + 'a {
+        self.next.chunks_exact(2).map(|target| target.first_chunk().copied().map_or(DEAD.0, u16::from_le_bytes))
+    }
+
     /// The state after a byte.
     pub(crate) fn after_byte(&self, state: State, byte: u8) -> State {
         let class = self.class_of_byte.get(usize::from(byte)).copied().unwrap_or(0);

@@ -74,7 +74,8 @@ impl<'a> Vocabulary<'a> {
         (number < self.count).then_some(TokenId::new(number))
     }
 
-    fn ids(self) -> impl Iterator<Item = TokenId> {
+    /// All ids.
+    pub(crate) fn ids(self) -> impl Iterator<Item = TokenId> {
         (0..self.count).map(TokenId::new)
     }
 

@@ -3,7 +3,10 @@
 mod decode;
 mod merge;
 mod normalize;
+mod piece_cache;
 mod pretoken;
+mod scanner;
+mod seams;
 mod spans;
 mod special;
 
@@ -14,11 +17,15 @@ use crate::artifact::{
 };
 use crate::error::Error;
 use crate::ids::TokenId;
-use merge::Merger;
+use merge::{MergeTables, Merger};
 use normalize::{Normalized, Normalizer};
+use piece_cache::{Key, PieceCache};
 
 pub(crate) use decode::Meaning;
 pub use decode::SpecialPolicy;
+pub(crate) use merge::BytePairs;
+pub(crate) use scanner::Scanner;
+pub(crate) use seams::Seams;
 pub use spans::Span;
 pub use special::Found;
 
@@ -43,6 +50,14 @@ impl Profile {
     }
 }
 
+/// Memory that encoding works in: kept by the caller from one text to the next, one for each thread. It grows to about 1 MiB and
+/// with the longest piece, and never changes what comes out.
+#[derive(Default)]
+pub struct Scratch {
+    merger: Merger,
+    cache: PieceCache,
+}
+
 /// What turns text into ids and back. A view of an artifact: cheap to make and to copy.
 #[derive(Clone, Copy)]
 pub struct Tokenizer<'a> {
@@ -51,7 +66,10 @@ pub struct Tokenizer<'a> {
     special: &'a SpecialTokens,
     token_limit: u32,
     pretokenizer: Pretokenizer<'a>,
+    scanner: Option<&'a Scanner>,
     merges: Merges<'a>,
+    byte_pairs: &'a BytePairs,
+    seams: &'a Seams,
     normalization: Option<(Normalization<'a>, &'a NormalizationIndex)>,
 }
 
@@ -64,7 +82,10 @@ impl<'a> Tokenizer<'a> {
             special: artifact.special(),
             token_limit: artifact.token_limit(),
             pretokenizer: artifact.pretokenizer(),
+            scanner: artifact.scanner(),
             merges: artifact.merges(),
+            byte_pairs: artifact.byte_pairs(),
+            seams: artifact.seams(),
             normalization: artifact.normalization(),
         }
     }
@@ -73,25 +94,27 @@ impl<'a> Tokenizer<'a> {
     #[must_use]
     pub fn encode(&self, text: &[u8], profile: Profile) -> Vec<TokenId> {
         let mut ids = Vec::new();
-        self.encode_to(text, profile, &mut ids);
+        self.encode_into(text, profile, &mut Scratch::default(), &mut ids);
         ids
     }
 
-    /// The same ids, each as a little-endian u32.
-    #[must_use]
-    pub fn encode_u32(&self, text: &[u8], profile: Profile) -> Vec<u8> {
-        self.encode(text, profile).iter().flat_map(|id| id.get().to_le_bytes()).collect()
+    /// Append the ids of text to `ids`, working in `scratch`.
+    pub fn encode_into(&self, text: &[u8], profile: Profile, scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
+        match self.normalized(text, profile) {
+            Some(normalized) => self.encode_normalized(&normalized.bytes, scratch, ids),
+            None => self.encode_normalized(text, scratch, ids),
+        }
     }
 
     /// Each id with the bytes of `text` that it came from (contract/tokenizer.md, offsets).
     #[must_use]
     pub fn encode_spans(&self, text: &[u8], profile: Profile) -> Vec<Span> {
-        let mut ids = Vec::new();
+        let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
         if let Some(normalized) = self.normalized(text, profile) {
-            self.encode_normalized(&normalized.bytes, &mut ids);
+            self.encode_normalized(&normalized.bytes, &mut scratch, &mut ids);
             return spans::of_ids(&ids, self.vocabulary, &normalized.segments);
         }
-        self.encode_normalized(text, &mut ids);
+        self.encode_normalized(text, &mut scratch, &mut ids);
         spans::of_ids(&ids, self.vocabulary, &[normalize::Segment::unchanged(0, text.len())])
     }
 
@@ -99,14 +122,14 @@ impl<'a> Tokenizer<'a> {
     /// text of others: they could write any structure.
     #[must_use]
     pub fn encode_trusted(&self, text: &[u8], profile: Profile) -> Vec<TokenId> {
-        let mut ids = Vec::new();
+        let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
         let mut start = 0;
         for found in self.find_special(text) {
-            self.encode_to(text.get(start..found.start).unwrap_or_default(), profile, &mut ids);
+            self.encode_into(text.get(start..found.start).unwrap_or_default(), profile, &mut scratch, &mut ids);
             ids.push(found.id);
             start = found.end;
         }
-        self.encode_to(text.get(start..).unwrap_or_default(), profile, &mut ids);
+        self.encode_into(text.get(start..).unwrap_or_default(), profile, &mut scratch, &mut ids);
         ids
     }
 
@@ -143,17 +166,56 @@ impl<'a> Tokenizer<'a> {
         plain.or_else(special).ok_or_else(|| decode::out_of_range(position, id, self.token_limit))
     }
 
-    fn encode_to(&self, text: &[u8], profile: Profile, ids: &mut Vec<TokenId>) {
-        match self.normalized(text, profile) {
-            Some(normalized) => self.encode_normalized(&normalized.bytes, ids),
-            None => self.encode_normalized(text, ids),
+    fn encode_normalized(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let length = self.match_end(rest).clamp(1, rest.len());
+            let key = Key::new(rest, length);
+            if !key.is_some_and(|key| scratch.cache.append(key, ids)) {
+                self.encode_piece(rest.get(..length).unwrap_or_default(), key, scratch, ids);
+            }
+            rest = rest.get(length..).unwrap_or_default();
         }
     }
 
-    fn encode_normalized(&self, text: &[u8], ids: &mut Vec<TokenId>) {
-        let mut merger = Merger::new(self.merges, &self.index.of_byte);
-        for piece in pretoken::pieces(self.pretokenizer, text) {
-            merger.merge(piece, ids);
+    /// A piece that is not in the cache: part by part, where it has seams.
+    #[inline(never)]
+    fn encode_piece(&self, piece: &[u8], key: Option<Key>, scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
+        let before = ids.len();
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let length = if rest.is_ascii() { rest.len() } else { self.seams.first_part(rest) };
+            let (part, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            if part.len() == piece.len() {
+                self.merge(part, None, scratch, ids);
+            } else {
+                let key = Key::new(rest, part.len());
+                if !key.is_some_and(|key| scratch.cache.append(key, ids)) {
+                    self.merge(part, key, scratch, ids);
+                }
+            }
+            rest = after;
+        }
+        if let (Some(key), Some(encoded)) = (key, ids.get(before..)) {
+            scratch.cache.keep(key, encoded);
+        }
+    }
+
+    /// Merge the bytes of a part, and keep it where it has a key.
+    fn merge(&self, part: &[u8], key: Option<Key>, scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
+        let tables = MergeTables { merges: self.merges, byte_pairs: self.byte_pairs, vocabulary: self.vocabulary };
+        let before = ids.len();
+        scratch.merger.merge(tables, part, ids);
+        if let (Some(key), Some(encoded)) = (key, ids.get(before..)) {
+            scratch.cache.keep(key, encoded);
+        }
+    }
+
+    /// Where the piece at the beginning of `text` ends.
+    fn match_end(&self, text: &[u8]) -> usize {
+        match self.scanner {
+            Some(scanner) => scanner.match_end(text),
+            None => pretoken::match_end(self.pretokenizer, text),
         }
     }
 
@@ -162,7 +224,8 @@ impl<'a> Tokenizer<'a> {
         match profile {
             Profile::Contract => None,
             Profile::Publisher => {
-                self.normalization.map(|(tables, index)| Normalizer::new(tables, index).normalize(text))
+                let (tables, index) = self.normalization.filter(|(_, index)| !index.is_stable(text))?;
+                Some(Normalizer::new(tables, index).normalize(text))
             }
         }
     }

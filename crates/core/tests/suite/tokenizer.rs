@@ -1,6 +1,6 @@
 //! Text to ids and back, over the embedded artifact and the small one. The ids are those that the publisher's program gives.
 
-use slm2_core::{Artifact, Profile, Span, SpecialPolicy, TokenId, Tokenizer};
+use slm2_core::{Artifact, Profile, Scratch, Span, SpecialPolicy, TokenId, Tokenizer};
 
 use crate::support::{Draft, NORMALIZATION, Random, embedded, int_fields, small};
 
@@ -168,14 +168,42 @@ fn decode_and_its_refusals() {
     }
 }
 
+/// What was encoded before stays in a scratch and must not show. Words of many scripts, over and over, in another order each time.
 #[test]
-fn ids_in_bytes_are_the_ids() {
+fn a_used_scratch_gives_the_ids_of_a_fresh_one() {
+    const SEED: u64 = 97;
     let artifact = embedded();
     let tokenizer = Tokenizer::new(&artifact);
-    let text = "Ten little-endian words".as_bytes();
-    let ids = tokenizer.encode(text, Profile::Contract);
-    let bytes: Vec<u8> = ids.iter().flat_map(|id| id.get().to_le_bytes()).collect();
-    assert_eq!(tokenizer.encode_u32(text, Profile::Contract), bytes);
+    let words = [
+        "the",
+        " cat",
+        " antidisestablishmentarianism",
+        "\u{4f60}\u{597d}\u{4e16}\u{754c}",
+        "\u{3068}\u{3044}\u{3046}\u{3053}\u{3068}",
+        "e\u{301}",
+        " 42",
+        "\0",
+        "\0\0",
+        "\r\n",
+        "   ",
+        "=",
+    ];
+    let mut random = Random(SEED);
+    let mut scratch = Scratch::default();
+    for round in 0..3_000 {
+        let mut text: Vec<u8> = Vec::new();
+        for _ in 0..random.below(12) {
+            let word = words[random.below(words.len())].as_bytes();
+            // Now and then cut inside a scalar value, so that ill-formed text is kept and found again too.
+            text.extend(&word[..word.len() - usize::from(random.below(9) == 0)]);
+        }
+        let mut ids = Vec::new();
+        for profile in [Profile::Contract, Profile::Publisher] {
+            ids.clear();
+            tokenizer.encode_into(&text, profile, &mut scratch, &mut ids);
+            assert_eq!(ids, tokenizer.encode(&text, profile), "seed {SEED} round {round}: {text:?}");
+        }
+    }
 }
 
 /// Long inputs of the kinds that make careless programs quadratic. They would not end here in an hour.
