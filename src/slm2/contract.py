@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from pathlib import Path
 
 from slm2.artifact import PROFILES, Profile
-from slm2.engine import Engine, EngineChoice, SpecialPolicy, select
+from slm2.engine import Engine, EngineChoice, OfOneProcess, SpecialPolicy, select
 from slm2.errors import Slm2Error
 from slm2.prompt import Prompt
 from slm2.stream import StreamDecoder
 from slm2.template import Template
 from slm2.tokenizer import Tokenizer
 
-__all__ = ["EMBEDDED", "Contract", "embedded", "load"]
+__all__ = ["EMBEDDED", "Contract", "Source", "embedded", "load", "read_file", "reading"]
 
 EMBEDDED = "qwen3-0.6b.slm2"
 
+Source = str | PathLike[str] | bytes | bytearray | memoryview | None
 
-class Contract:
+
+class Contract(OfOneProcess):
     """What :func:`load` gives.
 
     Attributes:
@@ -55,7 +59,7 @@ class Contract:
         return StreamDecoder(self.engine, special)
 
 
-def load(artifact: str | PathLike[str] | bytes | None = None, *, engine: EngineChoice = "auto", profile: Profile = "contract") -> Contract:
+def load(artifact: Source = None, *, engine: EngineChoice = "auto", profile: Profile = "contract") -> Contract:
     """Open an artifact.
 
     Args:
@@ -64,11 +68,11 @@ def load(artifact: str | PathLike[str] | bytes | None = None, *, engine: EngineC
         profile: ``contract``, or ``publisher`` for what the publisher's Python pipeline does, bit for bit (decisions D1).
 
     Raises:
-        Slm2Error: ``file_unreadable``, ``engine_unavailable``, ``invalid_value``, or a code of contract/artifact.md.
+        Slm2Error: ``file_unreadable``, ``engine_unavailable``, ``invalid_value``, ``invalid_type``, or a code of contract/artifact.md.
     """
     if profile not in PROFILES:
         raise Slm2Error("invalid_value", field="profile", expected=" or ".join(PROFILES), found=repr(profile))
-    return Contract(select(engine, artifact if isinstance(artifact, bytes) else _read(artifact)), profile)
+    return Contract(select(engine, _artifact_bytes(artifact)), profile)
 
 
 def embedded() -> bytes:
@@ -76,10 +80,30 @@ def embedded() -> bytes:
     return resources.files("slm2").joinpath("data", EMBEDDED).read_bytes()
 
 
-def _read(path: str | PathLike[str] | None) -> bytes:
-    if path is None:
-        return embedded()
-    try:
+def read_file(path: str) -> bytes:
+    """All of a file.
+
+    Raises:
+        Slm2Error: ``file_unreadable``.
+    """
+    with reading(path):
         return Path(path).read_bytes()
-    except OSError as error:
-        raise Slm2Error("file_unreadable", path=fspath(path), reason=error.strerror or str(error)) from None
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Whatever makes reading fail inside becomes ``file_unreadable`` with this path."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have, with NUL or a lone surrogate
+        raise Slm2Error("file_unreadable", path=path, reason=getattr(error, "strerror", None) or str(error)) from None
+
+
+def _artifact_bytes(artifact: Source) -> bytes:
+    if artifact is None:
+        return embedded()
+    if isinstance(artifact, bytes | bytearray | memoryview):
+        return bytes(artifact)
+    if not isinstance(artifact, str | PathLike):
+        raise Slm2Error("invalid_type", field="artifact", expected="a path or bytes", found=type(artifact).__name__)
+    return read_file(fsdecode(artifact))

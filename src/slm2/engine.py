@@ -7,14 +7,25 @@ plain. The choice is never silent: see :func:`select`.
 from __future__ import annotations
 
 import importlib
+import operator
 import warnings
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Literal, NoReturn, Protocol
 
 from slm2.artifact import Profile
 from slm2.errors import Slm2Error
 
-__all__ = ["Engine", "EngineChoice", "EngineStream", "SpecialPolicy", "native_reason", "select"]
+__all__ = [
+    "Engine",
+    "EngineChoice",
+    "EngineStream",
+    "OfOneProcess",
+    "SpecialPolicy",
+    "integer_id",
+    "integer_ids",
+    "native_reason",
+    "select",
+]
 
 EngineChoice = Literal["auto", "native", "reference"]
 SpecialPolicy = Literal["refuse", "skip", "bytes"]
@@ -95,6 +106,37 @@ class Engine(Protocol):
 
     def stream_decoder(self, special: SpecialPolicy) -> EngineStream:
         """A fresh streaming decoder."""
+
+
+def integer_ids(field: str, ids: Iterable[int]) -> list[int]:
+    """The ids of a caller as a list of ints, read once: any iterable of integers that has an order.
+
+    Raises:
+        Slm2Error: ``invalid_type`` where it is text, bytes, a set, a mapping or no iterable, or holds something that is no integer.
+    """
+    if isinstance(ids, str | bytes | bytearray | Set | Mapping) or not isinstance(ids, Iterable):
+        raise Slm2Error("invalid_type", field=field, expected="a sequence of integers", found=type(ids).__name__)
+    return [integer_id(f"{field}[{position}]", token_id) for position, token_id in enumerate(ids)]
+
+
+def integer_id(field: str, token_id: int) -> int:
+    """One id of a caller as an int.
+
+    Raises:
+        Slm2Error: ``invalid_type``.
+    """
+    if type(token_id) is int:
+        return token_id
+    if not hasattr(type(token_id), "__index__"):
+        raise Slm2Error("invalid_type", field=field, expected="an integer", found=type(token_id).__name__)
+    return operator.index(token_id)
+
+
+class OfOneProcess:
+    """What stands over an opened artifact, and so is of one process, whichever the engine."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} is neither pickled nor copied; call slm2.load() in each process")
 
 
 def native_reason() -> str | None:

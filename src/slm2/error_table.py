@@ -433,7 +433,7 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     ),
     "over_budget": (
         ("prompt_tokens", "reserve", "context", "excess"),
-        "the prompt has {prompt_tokens} tokens and {reserve} are reserved, {excess} more than the context of {context}; shorten it, reserve less or allow degradation",
+        "the prompt has {prompt_tokens} tokens and {reserve} are reserved, {excess} more than the context of {context}; shorten it or reserve less",
     ),
     "source_missing": (
         ("path",),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from slm2.artifact import Profile
-from slm2.engine import Engine
+from slm2.engine import Engine, OfOneProcess
 from slm2.errors import Slm2Error
 from slm2.reference import prompt
 from slm2.reference.json_text import shown
@@ -21,7 +21,7 @@ from slm2.template import OnSpecial
 __all__ = ["Assembly", "BudgetUse", "Escape", "PolicyName", "Prompt", "SealedPolicy", "SourceCount", "owner", "part_of"]
 
 
-class Prompt:
+class Prompt(OfOneProcess):
     """The assembler, over one engine and one profile."""
 
     def __init__(self, engine: Engine, profile: Profile) -> None:

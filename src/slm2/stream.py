@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from slm2.engine import Engine, SpecialPolicy
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, integer_ids
 from slm2.errors import Slm2Error
 
 __all__ = ["StreamDecoder"]
 
 
-class StreamDecoder:
+class StreamDecoder(OfOneProcess):
     """Text from ids as they come (contract/stream.md): as soon as a scalar value is complete, never earlier or later.
 
     ``"".join`` of what :meth:`push` returned is always well formed and is the text of the ids so far, less the bytes in
@@ -27,14 +27,14 @@ class StreamDecoder:
         """Bytes that have come and were not delivered: an open scalar value, or what ended the stream."""
         return self._stream.pending
 
-    def push(self, ids: int | Sequence[int]) -> str:
+    def push(self, ids: int | Iterable[int]) -> str:
         """The text that became complete with one id, or with several.
 
         Raises:
             Slm2Error: ``ill_formed_text`` (ends the stream; its field ``text`` is what became complete in this call),
-                ``token_id_out_of_range`` and ``structural_id`` (nothing of this call was taken), ``stream_closed``.
+                ``token_id_out_of_range``, ``structural_id`` and ``invalid_type`` (nothing of this call was taken), ``stream_closed``.
         """
-        return self._stream.push([ids] if isinstance(ids, int) else ids)
+        return self._stream.push([ids] if isinstance(ids, int) else integer_ids("ids", ids))
 
     def finish(self) -> None:
         """End the stream.

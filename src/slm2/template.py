@@ -11,10 +11,10 @@ from functools import partial
 from typing import Literal
 
 from slm2.artifact import Profile
-from slm2.engine import Engine
+from slm2.engine import Engine, OfOneProcess
 from slm2.errors import Slm2Error
 from slm2.reference import rendering, template
-from slm2.reference.json_text import JsonValue, json_type, read_json, shown
+from slm2.reference.json_text import JsonValue, json_type, read_json, shown, shown_key
 from slm2.reference.messages import check, parse, parse_tools
 from slm2.reference.rendering import Finding, Token
 
@@ -50,7 +50,7 @@ class Rendering:
         return f"Rendering({len(self.input_ids)} ids, {len(self.findings) + self.policy_findings} findings)"
 
 
-class Template:
+class Template(OfOneProcess):
     """The publisher's chat template, over one engine and one profile."""
 
     def __init__(self, engine: Engine, profile: Profile) -> None:
@@ -111,7 +111,7 @@ class Template:
         given = {key: value for key, value in request.items() if value is not None}
         for key in given:
             if key not in _REQUEST_KEYS:
-                raise Slm2Error("unknown_field", field=shown(key), known=", ".join(_REQUEST_KEYS))
+                raise Slm2Error("unknown_field", field=shown_key(key), known=", ".join(_REQUEST_KEYS))
         if "messages" not in given:
             raise Slm2Error("missing_field", field="messages")
         return self.render(**given, on_special=on_special)

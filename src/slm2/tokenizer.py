@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from slm2.artifact import Profile
-from slm2.engine import Engine, SpecialPolicy
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, integer_id, integer_ids
 from slm2.errors import Slm2Error
 from slm2.reference.utf8 import to_utf8
 
@@ -36,7 +36,7 @@ class Finding:
     text: str
 
 
-class Tokenizer:
+class Tokenizer(OfOneProcess):
     """Text to ids and back, for one profile.
 
     Text is ``str`` (unpaired surrogates count as U+FFFD, decisions D4) or bytes (encoded as they are, ill-formed or not). What a caller
@@ -93,27 +93,35 @@ class Tokenizer:
         found = self._engine.find_special(data)
         return [Finding(start, token_id, data[start:end].decode("utf-8")) for start, end, token_id in found]
 
-    def decode(self, ids: Sequence[int], *, special: SpecialPolicy) -> bytes:
+    def decode(self, ids: Iterable[int], *, special: SpecialPolicy) -> bytes:
         """The bytes of the tokens, which need not be UTF-8.
 
         Args:
-            ids: of plain and special tokens.
+            ids: of plain and special tokens: any iterable of integers, NumPy's included, that has an order.
             special: for ids of special tokens: ``refuse``, ``skip`` or ``bytes`` (their text).
 
         Raises:
-            Slm2Error: ``token_id_out_of_range``, ``structural_id``, ``invalid_value``.
+            Slm2Error: ``token_id_out_of_range``, ``structural_id``, ``invalid_type``, ``invalid_value``.
         """
         if special not in ("refuse", "skip", "bytes"):
             raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
-        return self._engine.decode(ids, special)
+        return self._engine.decode(integer_ids("ids", ids), special)
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Bytes of a plain token, or text of a special one."""
-        return self._engine.token_bytes(token_id)
+        """Bytes of a plain token, or text of a special one.
 
-    def token_id(self, data: bytes) -> int | None:
-        """The plain token with exactly these bytes, by the vocabulary; None where there is none."""
-        return self._engine.token_id(data)
+        Raises:
+            Slm2Error: ``token_id_out_of_range``, ``invalid_type``.
+        """
+        return self._engine.token_bytes(integer_id("token_id", token_id))
+
+    def token_id(self, text: Text) -> int | None:
+        """The plain token with exactly these bytes, by the vocabulary and not by encoding; None where there is none.
+
+        Raises:
+            Slm2Error: ``invalid_type``.
+        """
+        return self._engine.token_id(to_bytes(text))
 
     def _checked(self, text: Text, on_special: OnSpecial) -> bytes:
         if on_special not in ("literal", "reject"):
@@ -132,5 +140,5 @@ def to_bytes(text: Text) -> bytes:
     if isinstance(text, str):
         return to_utf8(text)
     if isinstance(text, bytes | bytearray | memoryview):
-        return bytes(text)
+        return text if type(text) is bytes else bytes(memoryview(text))  # a subclass does not decide its bytes
     raise Slm2Error("invalid_type", field="text", expected="str or bytes", found=type(text).__name__)

@@ -107,6 +107,9 @@ def test_compile_leaves_the_old_file_where_the_new_one_cannot_be_written(monkeyp
     result = run("compile", tmp_path, "-o", folder)
     assert (result.status, result.error["code"]) == (3, "file_unwritable")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+    for target in (".", "/", ".."):
+        result = run("compile", tmp_path, "-o", target)
+        assert (result.status, result.error["code"]) == (3, "file_unwritable")
 
 
 @pytest.mark.parametrize(

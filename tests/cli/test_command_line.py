@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import slm2
-from cli.runner import EXAMPLE, command, run, run_process
+from cli.runner import EXAMPLE, ROOT, command, run, run_process
 from slm2 import engine
 from slm2.cli.group import COMMANDS
+
+FULL = Path("/dev/full")
+LINE = "a file with one line of JSON"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -132,6 +138,82 @@ def test_a_reader_that_goes_away_is_no_event(arguments):
             pass
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.skipif(not FULL.exists(), reason=f"this system has no {FULL}, the device that is always full")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("encode", "--engine", "native"),
+        ("encode", "--jsonl", "--engine", "native", LINE),
+        ("assemble", EXAMPLE, "--explain", "--engine", "native"),
+        ("info",),
+        ("info", "--json"),
+        ("inspect", ROOT / "tests" / "data" / "small-v1.slm2"),
+        ("encode", "--help"),
+        ("--help",),
+        ("--version",),
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments[:2])),
+)
+def test_output_that_cannot_be_written(arguments, tmp_path):
+    line = tmp_path / "line"
+    line.write_bytes(b'"Hello"\n')
+    arguments = [line if argument is LINE else argument for argument in arguments]
+    with FULL.open("wb") as full:
+        status, messages = outcome(arguments, stdout=full)
+    assert (status, [line["error"]["code"] for line in messages]) == (3, ["file_unwritable"])
+    assert (messages[0]["error"]["path"], messages[0]["error"]["reason"]) == ("<stdout>", os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.skipif(not FULL.exists(), reason=f"this system has no {FULL}, the device that is always full")
+def test_messages_that_cannot_be_written_change_no_status():
+    with FULL.open("wb") as full:
+        for arguments, status in ((("encode", "--wrong"), 2), (("encode", FULL.parent), 3)):
+            assert subprocess.run(command(*arguments), stdin=subprocess.DEVNULL, stderr=full, check=False, timeout=60).returncode == status
+
+
+def test_streams_that_are_closed():
+    status, messages = outcome(("info",), preexec_fn=lambda: os.close(1))
+    assert (status, messages[-1]["error"]["path"]) == (3, "<stdout>")
+    for arguments in (("encode",), ("encode", "--jsonl")):
+        status, messages = outcome((*arguments, "--engine", "native"), preexec_fn=lambda: os.close(0))
+        assert (status, messages[-1]["error"]["code"], messages[-1]["error"]["path"]) == (3, "file_unreadable", "<stdin>")
+
+
+@pytest.mark.parametrize("arguments", [("encode",), ("encode", "--jsonl")])
+def test_stdin_that_cannot_be_read(arguments, tmp_path):
+    unreadable = os.open(tmp_path / "written", os.O_WRONLY | os.O_CREAT)
+    try:
+        status, messages = outcome((*arguments, "--engine", "native"), stdin=unreadable)
+    finally:
+        os.close(unreadable)
+    assert (status, messages[-1]["error"]["code"], messages[-1]["error"]["path"]) == (3, "file_unreadable", "<stdin>")
+
+
+@pytest.mark.parametrize("arguments", [("encode",), ("encode", "--artifact"), ("inspect",), ("encode", "--jsonl"), ("encode", "-")])
+def test_names_that_are_not_utf8_leave_the_json_strict(arguments):
+    result = run_process(*arguments, os.fsdecode(b"no\xffsuch"))
+    assert result.status in (2, 3)
+    assert b"\\ud" not in result.err.replace(b"\\\\ud", b"")  # no escape of a surrogate; a backslash before it is text
+    assert "no\\udcffsuch" in result.error["message"]
+
+
+def test_a_name_that_is_not_utf8_in_a_report(tmp_path):
+    artifact = tmp_path / os.fsdecode(b"\xff.slm2")
+    try:
+        artifact.write_bytes((ROOT / "tests" / "data" / "small-v1.slm2").read_bytes())
+    except (OSError, UnicodeError):
+        pytest.skip("this file system has UTF-8 names only")
+    report = run("info", "--json", "--artifact", artifact)
+    assert json.loads(report.out)["file"] == f"{tmp_path}/\\udcff.slm2"
+
+
+def outcome(arguments, **streams) -> tuple[int, list[dict]]:
+    """Exit status and messages of a process; what is not given is empty or thrown away."""
+    chosen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **streams}
+    done = subprocess.run(command(*arguments), stderr=subprocess.PIPE, check=False, timeout=60, **chosen)
+    return done.returncode, [json.loads(line) for line in done.stderr.decode("ascii").splitlines()]
 
 
 def test_an_interrupt_ends_with_130():

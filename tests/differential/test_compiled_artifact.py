@@ -27,10 +27,17 @@ def quiet(_stage: str, _done: int, _total: int) -> None:
     """No progress bar."""
 
 
-def test_the_compiler_makes_the_committed_artifact(tmp_path):
-    (tmp_path / "tokenizer.json").write_text(tokenizer_json(), encoding="utf-8", newline="")
+def test_the_compiler_makes_the_committed_artifact_of_a_snapshot_folder(tmp_path):
+    """A Hugging Face snapshot as it lies in the cache: links into a folder of blobs, among files that are not for us."""
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "c1899de289a04d12100db370d81485cdf75e47ca"
+    blobs.mkdir()
+    snapshot.mkdir(parents=True)
+    (blobs / "aeb13307").write_text(tokenizer_json(), encoding="utf-8", newline="")
+    (snapshot / "tokenizer.json").symlink_to("../../blobs/aeb13307")
+    for name in ("config.json", "generation_config.json", "tokenizer_config.json", "model.safetensors"):
+        (snapshot / name).write_bytes(b"not read")
     stages: list[str] = []
-    made = compile_sources(tmp_path, lambda stage, _done, _total: stages.append(stage))
+    made = compile_sources(snapshot, lambda stage, _done, _total: stages.append(stage))
     assert made == embedded()
     assert {"read", "merges", "pre-tokenizer", "proofs"} == set(stages)
 
@@ -116,6 +123,16 @@ def test_ignore_merges_is_taken_where_the_proof_shows_that_it_changes_nothing():
         ({"added_tokens": [{"id": 5000, "content": "<x>", "lstrip": True}]}, "an added token with lstrip"),
         ({"model__merges": [["a", "\u2603"]]}, "a merge whose part or result is no vocabulary entry"),
         ({"model": None}, "model"),
+        ({"model__vocab__a": "x"}, "model.vocab with an id that is no integer"),
+        ({"model__vocab__a": 0.0}, "model.vocab with an id that is no integer"),
+        ({"model__merges": ["a b c"]}, "a merge that is no pair"),
+        ({"model__merges": [5]}, "a merge that is no pair"),
+        ({"decoder": "ByteLevel"}, "decoder"),
+        ({"added_tokens": [5]}, "an added token without id and content"),
+        ({"added_tokens": {"id": 5}}, "added_tokens"),
+        ({"pre_tokenizer": []}, "pre_tokenizer"),
+        ({"pre_tokenizer__pretokenizers": [5, 6]}, "pre_tokenizer"),
+        ({"pre_tokenizer__pretokenizers__0__pattern": "x"}, "pre_tokenizer.Split"),
     ],
 )
 def test_what_an_artifact_cannot_say_is_refused_by_its_name(changes, construct):
@@ -128,7 +145,8 @@ def test_a_folder_without_the_file_and_a_file_that_is_no_json_are_refused(tmp_pa
     with pytest.raises(Slm2Error) as caught:
         compile_sources(tmp_path, quiet)
     assert caught.value.code == "source_missing"
-    (tmp_path / "tokenizer.json").write_bytes(b"{")
-    with pytest.raises(Slm2Error) as caught:
-        compile_sources(tmp_path, quiet)
-    assert (caught.value.code, caught.value.fields["construct"]) == ("source_unsupported", "JSON")
+    for content, construct in ((b"{", "JSON"), (b"[" * 200_000, "JSON"), (b"[]", "no object at the top"), (b"5", "no object at the top")):
+        (tmp_path / "tokenizer.json").write_bytes(content)
+        with pytest.raises(Slm2Error) as caught:
+            compile_sources(tmp_path, quiet)
+        assert (caught.value.code, caught.value.fields["construct"]) == ("source_unsupported", construct)

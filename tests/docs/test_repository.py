@@ -66,6 +66,16 @@ def test_every_error_code_is_raised_somewhere() -> None:
     assert unused == []
 
 
+def test_every_cited_clause_exists() -> None:
+    """Of Tokenizer2, streams, Template2, Prompt2, normalisation and threats: a letter, a hyphen, a number."""
+    texts = {name: text_of(name) or "" for name in FILES if re.match(r"(src|crates|tests|contract|tools|docs)/", name)}
+    pages = [text for name, text in texts.items() if re.fullmatch(r"contract/[\w-]+\.md", name)]
+    defined = set(re.findall(r"\*\*([A-Z]-[0-9]+)\*\*", "\n".join(pages)))
+    assert {"T-1", "D-1", "M-1", "P-1", "X-1"} <= defined
+    cited = {(name, clause) for name, text in texts.items() for clause in re.findall(r"\b[DMNPTX]-[0-9]+\b", text)}
+    assert sorted((name, clause) for name, clause in cited if clause not in defined) == []
+
+
 def test_pages_name_no_code_that_does_not_exist() -> None:
     """Names in backquotes that begin like a code of an artifact are codes."""
     pages = [text_of(name) or "" for name in FILES if name.startswith("contract/") and name.endswith(".md")]

@@ -140,10 +140,21 @@ def test_m_31_128_levels_are_read_and_written() -> None:
     assert refusal(write_json, endless, "x")["code"] == "invalid_value"
     assert refusal(write_json, [read_json(text)], "x") == {
         "code": "invalid_value",
-        "field": "x" + "[0]" * 128,
+        "field": ("x" + "[0]" * 128)[:256] + "…",
         "expected": "JSON nested at most 128 levels",
         "found": "more levels",
     }
+
+
+@pytest.mark.parametrize("innermost", [[], {1}, {5: 1}], ids=["a level too many", "no JSON", "a key that is no text"])
+def test_m_31_m_38_a_path_in_an_error_is_bounded(innermost) -> None:
+    value: object = innermost
+    for _ in range(MAX_DEPTH - (innermost != [])):
+        value = {"k" * 1_000: value}
+    assert (
+        refusal(write_json, value, "tools[0]")["field"].removeprefix("a key of ")
+        == f"tools[0].{'k' * 64}….{'k' * 64}….{'k' * 64}….{'k' * 49}…"
+    )
 
 
 @pytest.mark.parametrize("digits", [1, 599, 600, 601, 4_301, 20_000])

@@ -285,7 +285,7 @@ def test_degradation_is_checked_and_what_does_not_fit_is_refused(contract):
         "headroom": 0,
     }
     given = request(retrieved=[chunk("a", "long " * 50)], budget={"context": 40, "reserve": 0}, degradation=passes)
-    with pytest.raises(Slm2Error, match="allow degradation") as refused:
+    with pytest.raises(Slm2Error) as refused:
         contract.prompt.assemble(given)
     assert refused.value.code == "over_budget"
 

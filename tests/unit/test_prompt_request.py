@@ -116,6 +116,10 @@ def test_missing_in_degradation(name):
         (request(options={"thinking": True}), "options.thinking", "enable_thinking, preserve_thinking"),
         (request(budget={**BUDGET, "max": 1}), "budget.max", "context, reserve"),
         (request(**{"k" * 65: 1}), "k" * 64 + "…", None),
+        ({**request(), 5: 1}, "5", None),
+        (request(budget={**BUDGET, (1, "\ud800"): 1}), "budget.(1, '\\ud800')", None),
+        (request(budget={**BUDGET, tuple(range(99)): 1}), "budget." + repr(tuple(range(99)))[:64] + "…", None),
+        (request(budget={**BUDGET, 10**5_000: 1}), "budget.number", None),  # CPython would not print it
     ],
 )
 def test_unknown_fields(given, field, known):

@@ -58,6 +58,55 @@ def test_pickle_is_refused(protocol):
         pickle.dumps(parse_request(request()), protocol)
 
 
+@pytest.mark.parametrize("name", ["digest", "length", "_SealedPolicy__unseal", "text"])
+def test_it_cannot_be_changed(name):
+    policy = SealedPolicy(SECRET)
+    before = (policy.digest, policy.length, policy.fragment())
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        setattr(policy, name, "x")
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        delattr(policy, name)
+    policy.__init__("another")
+    assert (policy.digest, policy.length, policy.fragment()) == before
+    assert not hasattr(policy, "__dict__")
+
+
+@pytest.mark.parametrize(("value", "name"), [(None, "null"), (b"zyzzyva", "bytes"), (["zyzzyva"], "array"), (5, "number")])
+def test_it_seals_text_only(value, name):
+    with pytest.raises(Slm2Error) as refused:
+        SealedPolicy(value)
+    error = refused.value
+    assert (error.code, error.fields) == ("invalid_type", {"field": "policy", "expected": "string", "found": name})
+    assert_silent(str(error))
+
+
+def test_a_subclass_of_str_decides_nothing():
+    class Loud(str):
+        __slots__ = ()
+
+        def encode(self, *_: str) -> bytes:
+            return b"other"
+
+    policy = SealedPolicy(Loud(SECRET))
+    assert policy == SealedPolicy(SECRET)
+    assert type(policy.fragment().text) is str
+    assert policy.fragment().text == SECRET
+
+
+def test_no_state_holds_the_text():
+    policy = SealedPolicy(SECRET)
+    for collect in (policy.__getstate__, policy.__reduce__, lambda: policy.__reduce_ex__(4), lambda: object.__reduce_ex__(policy, 4)):
+        with pytest.raises(TypeError, match="not pickled"):
+            collect()
+    if hasattr(object, "__getstate__"):  # Python 3.11 and later
+        state = object.__getstate__(policy)
+        assert_silent(repr(state), repr(copy.deepcopy(state)))
+        with pytest.raises((pickle.PicklingError, AttributeError)):
+            pickle.dumps(state)
+    slots = [getattr(policy, name, None) for name in ("digest", "length", "_SealedPolicy__unseal")]
+    assert_silent(repr(slots))
+
+
 def test_copies_are_the_value_itself():
     policy = SealedPolicy(SECRET)
     assert copy.copy(policy) is policy

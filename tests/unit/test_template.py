@@ -86,6 +86,10 @@ def test_a_request_of_the_command_line() -> None:
             {"messages": [USER], "add_generation_prompt": 0},
             {"code": "invalid_type", "field": "add_generation_prompt", "expected": "boolean", "found": "number"},
         ),
+        (
+            {"messages": [USER], 5: 1},
+            {"code": "unknown_field", "field": "5", "known": "messages, tools, enable_thinking, add_generation_prompt"},
+        ),
         ({"messages": []}, {"code": "empty_conversation"}),
     ],
 )

@@ -1,4 +1,4 @@
-"""Where each token of a prompt came from (contract/template.md, M-62 to M-66; contract/prompt.md, P-46, P-52)."""
+"""Where each token of a prompt came from (contract/template.md, M-62 to M-65; contract/prompt.md, P-46, P-52)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The command line ``slm2``. One module a command; a command's module is imported when the command runs.
 
 Results go to stdout. Errors and warnings go to stderr, one JSON object a line. Exit status: 0, 1 (a verification failed), 2 (usage),
-3 (input refused), 130 (interrupted), 141 (the reader of stdout went away).
+3 (input refused, or stdout cannot be written), 130 (interrupted), 141 (the reader of stdout went away).
 """
 
 from __future__ import annotations

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import click
 
 from slm2.artifact import PROFILES, Profile
 from slm2.cli.messages import InputLineError, print_warning
-from slm2.contract import Contract, load
+from slm2.contract import Contract, load, read_file, reading
 from slm2.engine import EngineChoice
 from slm2.errors import Slm2Error
 from slm2.reference.json_text import JsonValue, read_json
 from slm2.template import Finding as FieldFinding
 from slm2.tokenizer import Finding
+
+_STDIN = "<stdin>"
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -64,12 +69,16 @@ def read_bytes(file: str) -> bytes:
     Raises:
         Slm2Error: ``file_unreadable``.
     """
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise Slm2Error("file_unreadable", path=file, reason=error.strerror or str(error)) from None
+    if file != "-":
+        return read_file(file)
+    with reading(_STDIN):
+        return _stdin().read()
+
+
+def _stdin() -> BinaryIO:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    return sys.stdin.buffer
 
 
 def for_each_line(file: str, answer: Callable[[JsonValue, int], str]) -> None:
@@ -92,15 +101,16 @@ def for_each_line(file: str, answer: Callable[[JsonValue, int], str]) -> None:
 
 
 def _lines(file: str) -> Iterator[bytes]:
-    if file == "-":
-        yield from sys.stdin.buffer
-        return
-    try:
-        stream = Path(file).open("rb")  # noqa: SIM115  (what is done with it must not pass through this handler)
-    except OSError as error:
-        raise Slm2Error("file_unreadable", path=file, reason=error.strerror or str(error)) from None
-    with stream:
-        yield from stream
+    path = _STDIN if file == "-" else file
+    with reading(path):
+        opened = nullcontext(_stdin()) if file == "-" else Path(file).open("rb")  # noqa: SIM115  (closed below)
+    with opened as stream:
+        while True:
+            with reading(path):  # what is done with the line must not pass through this handler
+                line = stream.readline()
+            if not line:
+                return
+            yield line
 
 
 def write_bytes(data: bytes) -> None:

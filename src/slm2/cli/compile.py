@@ -42,6 +42,8 @@ def _replace(path: Path, data: bytes) -> None:
     Raises:
         Slm2Error: ``file_unwritable``.
     """
+    if not path.name or path.is_dir():
+        raise Slm2Error("file_unwritable", path=str(path), reason="it is a folder")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("xb") as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from slm2.cli.messages import InputLineError, print_error
+from slm2.cli.messages import InputLineError, discard, print_error
 from slm2.errors import Slm2Error
 
 # Short help here, so that `slm2 --help` imports no command; tests/cli compares it with the commands' own.
@@ -56,8 +57,7 @@ class CommandLine(click.Group):
             value = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # What is still buffered must go somewhere, or the interpreter complains when it closes stdout.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard(sys.stdout)
             ctx.exit(READER_GONE)
         return value
 
@@ -65,6 +65,8 @@ class CommandLine(click.Group):
         """Run the command line and exit."""
         extra["standalone_mode"] = False
         try:
+            if sys.stdout is None:  # the file that is opened next would take its place
+                _refuse_stdout(os.strerror(errno.EBADF))
             value = super().main(args, prog_name or "slm2", **extra)
         except click.exceptions.Abort:
             sys.exit(INTERRUPTED)
@@ -76,4 +78,12 @@ class CommandLine(click.Group):
         except (InputLineError, Slm2Error) as error:
             print_error(error.to_dict())
             sys.exit(REFUSED)
+        except OSError as error:  # only of stdout: whatever else fails has its own code where it fails
+            discard(sys.stdout)
+            _refuse_stdout(error.strerror or str(error))
         sys.exit(value if isinstance(value, int) else 0)
+
+
+def _refuse_stdout(reason: str) -> NoReturn:
+    print_error(Slm2Error("file_unwritable", path="<stdout>", reason=reason).to_dict())
+    sys.exit(REFUSED)

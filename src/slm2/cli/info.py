@@ -11,6 +11,7 @@ import click
 from slm2 import __version__
 from slm2.artifact import Profile
 from slm2.cli.common import contract_options, identity, profile_option, write_bytes
+from slm2.cli.messages import strict
 from slm2.contract import EMBEDDED, Contract, load
 from slm2.engine import EngineChoice, native_reason
 
@@ -26,7 +27,7 @@ def command(profile: Profile, as_json: bool, artifact: str | None, engine: Engin
         contract = load(artifact, engine=engine, profile=profile)
     report = _report(contract, artifact)
     if as_json:
-        write_bytes(json.dumps(report).encode("ascii") + b"\n")
+        write_bytes(json.dumps(strict(report)).encode("ascii") + b"\n")
         return
     from slm2.cli.screen import console, facts, print_on  # noqa: PLC0415  (rich is slow to import)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping
+from typing import TextIO
 
 import click
 
@@ -36,5 +39,22 @@ def print_warning(code: str, message: str, **fields: object) -> None:
     _print({"warning": {"code": code, "message": message, **fields}})
 
 
+def strict(value: object) -> object:
+    """A value without lone surrogates, which strict JSON does not have: in the name of a file each stands for a byte that is not UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {strict(name): strict(member) for name, member in value.items()}
+    return [strict(element) for element in value] if isinstance(value, list | tuple) else value
+
+
+def discard(stream: TextIO) -> None:
+    """Let go what a stream that cannot be written still holds, or the interpreter complains when it closes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _print(line: Mapping[str, object]) -> None:
-    click.echo(json.dumps(line, default=str), err=True)
+    try:
+        click.echo(json.dumps(strict(line), default=str), err=True)
+    except OSError:  # nobody can be told; the exit status still says what happened
+        discard(sys.stderr)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from slm2.errors import Slm2Error
 
@@ -61,13 +61,19 @@ def load(source_dir: Path) -> Source:
         raise Slm2Error("source_missing", path=str(path)) from None
     try:
         document = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Slm2Error("source_unsupported", construct="JSON", found=str(error)) from None
     return parse(document, hashlib.sha256(content).hexdigest())
 
 
-def parse(document: dict[str, Any], digest: str) -> Source:
-    """The source in a parsed ``tokenizer.json``."""
+def parse(document: Any, digest: str) -> Source:  # noqa: ANN401  (parsed JSON)
+    """The source in a parsed ``tokenizer.json``.
+
+    Raises:
+        Slm2Error: ``source_unsupported`` with the construct.
+    """
+    if not isinstance(document, dict):
+        _refuse("no object at the top", document)
     model = _expect(document, "model", dict)
     if model.get("type") != "BPE":
         _refuse("model.type", model.get("type"))
@@ -78,13 +84,15 @@ def parse(document: dict[str, Any], digest: str) -> Source:
     normalizer = document.get("normalizer")
     if normalizer not in (None, {"type": "NFC"}):
         _refuse("normalizer", normalizer)
-    if (document.get("decoder") or {}).get("type") != "ByteLevel":
-        _refuse("decoder", document.get("decoder"))
-    tokens = _tokens(model, _added_ids(document))
+    decoder = document.get("decoder")
+    if not isinstance(decoder, dict) or decoder.get("type") != "ByteLevel":
+        _refuse("decoder", decoder)
+    added = _added(document)
+    tokens = _tokens(model, {token["id"] for token in added})
     return Source(
         tokens=tokens,
         merges=_merges(model, tokens),
-        special=_special(document, len(tokens)),
+        special=_special(added, len(tokens)),
         pattern=_pattern(document.get("pre_tokenizer")),
         nfc=normalizer is not None,
         ignore_merges=bool(model.get("ignore_merges")),
@@ -92,7 +100,7 @@ def parse(document: dict[str, Any], digest: str) -> Source:
     )
 
 
-def _refuse(construct: str, found: object) -> None:
+def _refuse(construct: str, found: object) -> NoReturn:
     raise Slm2Error("source_unsupported", construct=construct, found=json.dumps(found, ensure_ascii=False)[:200])
 
 
@@ -110,16 +118,31 @@ def byte_of_char() -> dict[str, int]:
     return {chr(byte): byte for byte in visible} | {chr(0x100 + index): byte for index, byte in enumerate(hidden)}
 
 
-def _added_ids(document: dict[str, Any]) -> set[int]:
-    return {token["id"] for token in document.get("added_tokens") or []}
+def _added(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The added tokens, ids rising."""
+    added = document.get("added_tokens") or []
+    if not isinstance(added, list):
+        _refuse("added_tokens", added)
+    for token in added:
+        if not isinstance(token, dict) or not _is_id(token.get("id")) or not isinstance(token.get("content"), str):
+            _refuse("an added token without id and content", token)
+    return sorted(added, key=lambda token: int(token["id"]))
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _tokens(model: dict[str, Any], added: set[int]) -> list[bytes]:
     """Bytes by id; added tokens that some files repeat in the vocabulary are left out."""
-    vocabulary = {token: token_id for token, token_id in _expect(model, "vocab", dict).items() if token_id not in added}
+    vocabulary = {
+        token: token_id for token, token_id in _expect(model, "vocab", dict).items() if not _is_id(token_id) or token_id not in added
+    }
     byte_of = byte_of_char()
     tokens = [b""] * len(vocabulary)
     for token, token_id in vocabulary.items():
+        if not _is_id(token_id):
+            _refuse("model.vocab with an id that is no integer", token_id)
         if not 0 <= token_id < len(tokens):
             _refuse("model.vocab with a gap at id", token_id)
         if not token or not all(char in byte_of for char in token):
@@ -136,20 +159,23 @@ def _merges(model: dict[str, Any], tokens: list[bytes]) -> list[tuple[int, int, 
         found = ids.get(bytes(byte_of.get(char, 0) for char in text))
         if found is None:
             _refuse("a merge whose part or result is no vocabulary entry", text)
-        return found or 0
+        return found
 
     merges: list[tuple[int, int, int]] = []
     for merge in _expect(model, "merges", list):
-        left, right = merge.split(" ") if isinstance(merge, str) else merge
+        parts = merge.split(" ") if isinstance(merge, str) else merge
+        if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) for part in parts):
+            _refuse("a merge that is no pair", merge)
+        left, right = parts
         merges.append((token_id(left), token_id(right), token_id(left + right)))
     if len({(left, right) for left, right, _ in merges}) != len(merges):
         _refuse("model.merges with a pair that occurs twice", len(merges))
     return merges
 
 
-def _special(document: dict[str, Any], vocabulary_size: int) -> list[tuple[int, bytes]]:
+def _special(added: list[dict[str, Any]], vocabulary_size: int) -> list[tuple[int, bytes]]:
     special: list[tuple[int, bytes]] = []
-    for token in sorted(document.get("added_tokens") or [], key=lambda token: int(token["id"])):
+    for token in added:
         for flag in ("single_word", "lstrip", "rstrip", "normalized"):
             if token.get(flag):
                 _refuse(f"an added token with {flag}", token["content"])
@@ -159,15 +185,17 @@ def _special(document: dict[str, Any], vocabulary_size: int) -> list[tuple[int, 
     return special
 
 
-def _pattern(pre_tokenizer: dict[str, Any] | None) -> str:
+def _pattern(pre_tokenizer: object) -> str:
     """The pattern of ``Sequence[Split(Regex, Isolated), ByteLevel]``, the shape that byte-level tokenizers have."""
-    steps = (pre_tokenizer or {}).get("pretokenizers") or []
-    if len(steps) != 2 or steps[0].get("type") != "Split" or steps[1].get("type") != "ByteLevel":
+    steps = pre_tokenizer.get("pretokenizers") if isinstance(pre_tokenizer, dict) else None
+    if not isinstance(steps, list) or [step.get("type") for step in steps if isinstance(step, dict)] != ["Split", "ByteLevel"]:
         _refuse("pre_tokenizer", pre_tokenizer)
     split, byte_level = steps
-    if split.get("behavior") != "Isolated" or split.get("invert") or "Regex" not in split.get("pattern", {}):
+    pattern = split.get("pattern")
+    regex = pattern.get("Regex") if isinstance(pattern, dict) else None
+    if split.get("behavior") != "Isolated" or split.get("invert") or not isinstance(regex, str):
         _refuse("pre_tokenizer.Split", split)
     for name, plain in _BYTE_LEVEL.items():
         if byte_level.get(name) != plain:
             _refuse(f"pre_tokenizer.ByteLevel.{name}", byte_level.get(name))
-    return str(split["pattern"]["Regex"])
+    return regex

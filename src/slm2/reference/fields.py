@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from slm2.errors import Slm2Error
-from slm2.reference.json_text import json_type, shown
+from slm2.reference.json_text import json_type, shown_key
 
 
 class Fields:
@@ -31,7 +31,7 @@ class Fields:
         self._values = {key: member for key, member in value.items() if member is not None}
         for key in self._values:
             if key not in known:
-                raise Slm2Error("unknown_field", field=self.at(shown(str(key))), known=", ".join(known))
+                raise Slm2Error("unknown_field", field=self.at(shown_key(key)), known=", ".join(known))
 
     def at(self, name: str) -> str:
         """The path of a field."""

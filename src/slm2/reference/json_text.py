@@ -1,4 +1,4 @@
-"""JSON text, read and written as decisions D7 says (contract/template.md, M-30 to M-39).
+"""JSON text, read and written as decisions D7 says (contract/template.md, M-30 to M-38).
 
 Not the standard library's reader: that one lets duplicate keys, NaN and overflow through, refuses long integers by a setting of
 its host, words its errors differently from version to version and dies of deep nesting.
@@ -23,6 +23,7 @@ MAX_DEPTH = 128
 _DIGITS = 600
 _BITS = 1_990
 _SHOWN = 64
+_PATH_SHOWN = 256  # longer than any path that somebody wants to read
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
@@ -85,10 +86,20 @@ def json_type(value: object) -> str:
 
 def shown(value: object) -> str:
     """What came, as an error says it: the beginning of a text, the type of anything else."""
-    if not isinstance(value, str):
-        return json_type(value)
-    text = _repaired(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return _beginning(value, _SHOWN) if isinstance(value, str) else json_type(value)
+
+
+def shown_key(key: object) -> str:
+    """A key as an error says it: the beginning of a text; of another value of the host, of its repr."""
+    try:
+        return shown(key if isinstance(key, str) else repr(key))
+    except ValueError:  # CPython prints no integer of more digits than its settings say
+        return json_type(key)
+
+
+def _beginning(text: str, limit: int) -> str:
+    text = _repaired(text)
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def _decoded(data: bytes) -> str:
@@ -254,9 +265,10 @@ def _written(value: object, path: str, depth: int) -> list[str]:
             raise Slm2Error("json_number", found=float.__repr__(value))
         return [float.__repr__(value)]
     if not isinstance(value, (Mapping, list, tuple)):
-        raise Slm2Error("invalid_type", field=path, expected="a JSON value", found=json_type(value))
+        raise Slm2Error("invalid_type", field=_beginning(path, _PATH_SHOWN), expected="a JSON value", found=json_type(value))
     if depth == MAX_DEPTH:
-        raise Slm2Error("invalid_value", field=path, expected=f"JSON nested at most {MAX_DEPTH} levels", found="more levels")
+        expected = f"JSON nested at most {MAX_DEPTH} levels"
+        raise Slm2Error("invalid_value", field=_beginning(path, _PATH_SHOWN), expected=expected, found="more levels")
     if isinstance(value, Mapping):
         return _written_object(value, path, depth + 1)
     parts = ["["]
@@ -271,7 +283,7 @@ def _written_object(value: Mapping[object, object], path: str, depth: int) -> li
     seen: set[str] = set()
     for name, member in value.items():
         if not isinstance(name, str):
-            raise Slm2Error("invalid_type", field=f"a key of {path}", expected="string", found=json_type(name))
+            raise Slm2Error("invalid_type", field=f"a key of {_beginning(path, _PATH_SHOWN)}", expected="string", found=json_type(name))
         key = _repaired(name)
         if key in seen:  # two keys that differ in unpaired surrogates alone
             raise Slm2Error("json_duplicate_key", key=shown(key))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from slm2.errors import Slm2Error
-from slm2.reference.json_text import json_type, read_json, shown, write_json
+from slm2.reference.json_text import json_type, read_json, shown, shown_key, write_json
 from slm2.reference.pieces import Fragment
 from slm2.reference.utf8 import to_utf8
 
@@ -198,7 +198,7 @@ def _given(fields: Mapping[object, object], known: tuple[str, ...], path: str) -
         if value is None or (isinstance(value, (list, tuple)) and not value and key != "content"):
             continue
         if not isinstance(key, str) or key not in known:
-            raise Slm2Error("unknown_field", field=f"{path}.{shown(key)}", known=", ".join(known))
+            raise Slm2Error("unknown_field", field=f"{path}.{shown_key(key)}", known=", ".join(known))
         given[key] = value
     return given
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from slm2.errors import Slm2Error
 from slm2.reference.fields import Fields
-from slm2.reference.json_text import json_type, shown
+from slm2.reference.json_text import shown
 from slm2.reference.messages import Message, is_response_shape, parse, parse_tools, text_of
 from slm2.reference.pairing import check_history, check_steps
 from slm2.reference.pieces import Fragment
@@ -141,11 +141,7 @@ def parse_request(request: object) -> PromptRequest:
 
 def _policy(fields: Fields) -> SealedPolicy:
     value = fields.required("policy")
-    if isinstance(value, SealedPolicy):
-        return value
-    if not isinstance(value, str):
-        raise Slm2Error("invalid_type", field="policy", expected="string", found=json_type(value))
-    return SealedPolicy(value)
+    return value if isinstance(value, SealedPolicy) else SealedPolicy(fields.text("policy"))
 
 
 def _messages(fields: Fields, name: str) -> tuple[Message, ...]:

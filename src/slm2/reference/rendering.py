@@ -145,7 +145,7 @@ def _touched(pieces: Sequence[Piece], starts: Sequence[int], start: int, end: in
 
 
 def find_special(items: Sequence[Item], find: Spans) -> tuple[list[Finding], int]:
-    """Text of special tokens in what callers wrote (M-70 to M-73).
+    """Text of special tokens in what callers wrote (M-70 to M-72).
 
     Args:
         items: what ``compose`` made.

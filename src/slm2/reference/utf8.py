@@ -21,12 +21,15 @@ _SEQUENCE_OF_LEAD = {lead: ranges for ranges in WELL_FORMED for lead in range(ra
 
 
 def to_utf8(text: str) -> bytes:
-    """UTF-8 of a host string; each unpaired surrogate becomes U+FFFD, a pair becomes its scalar value."""
+    """UTF-8 of a host string; each unpaired surrogate becomes U+FFFD, a pair becomes its scalar value.
+
+    Only the characters count: what a subclass of str makes of ``encode`` is not asked.
+    """
     try:
-        return text.encode("utf-8")
+        return str.encode(text, "utf-8")
     except UnicodeEncodeError:
         # Through UTF-16, so that a str holds what the same JavaScript or .NET string holds.
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode("utf-8")
+        return str.encode(text, "utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode("utf-8")
 
 
 def scalar_length(data: bytes, at: int) -> int:

@@ -1,0 +1,81 @@
+"""What callers may pass as ids and as text, the same on both engines."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import slm2
+from slm2.errors import Slm2Error
+
+ENGINES = ["native", "reference"]
+
+
+@cache
+def contract(engine: str) -> slm2.Contract:
+    return slm2.load(engine=engine)
+
+
+class Index:
+    """An integer of another library."""
+
+    def __index__(self) -> int:
+        return 2
+
+
+class Broken:
+    def __index__(self) -> int:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("make", [list, tuple, iter, np.array, lambda ids: (token_id for token_id in ids), lambda ids: [ids[0], Index()]])
+def test_any_ordered_iterable_of_integers_is_taken(engine, make):
+    assert contract(engine).tokenizer.decode(make([1, 2]), special="refuse") == b'"#'
+    assert contract(engine).stream_decoder(special="bytes").push(make([1, 2])) == '"#'
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("ids", [None, 5.0, "12", b"12", bytearray(b"12"), {1, 2}, {1: 2}])
+def test_what_is_no_sequence_of_ids_is_refused(engine, ids):
+    for call in (
+        lambda: contract(engine).tokenizer.decode(ids, special="bytes"),
+        lambda: contract(engine).stream_decoder(special="bytes").push(ids),
+    ):
+        with pytest.raises(Slm2Error) as caught:
+            call()
+        assert caught.value.code == "invalid_type"
+        assert caught.value.fields == {"field": "ids", "expected": "a sequence of integers", "found": type(ids).__name__}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("wrong", [None, 1.0, float("nan"), "1", [1]])
+def test_what_is_no_id_is_refused_with_its_place(engine, wrong):
+    tokenizer = contract(engine).tokenizer
+    for call, field in (
+        (lambda: tokenizer.decode([1, wrong], special="bytes"), "ids[1]"),
+        (lambda: tokenizer.token_bytes(wrong), "token_id"),
+    ):
+        with pytest.raises(Slm2Error) as caught:
+            call()
+        assert caught.value.fields == {"field": field, "expected": "an integer", "found": type(wrong).__name__}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_error_of_the_callers_own_comes_through(engine):
+    with pytest.raises(ZeroDivisionError):
+        contract(engine).tokenizer.decode([Broken()], special="bytes")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_token_is_found_by_any_kind_of_text(engine):
+    tokenizer = contract(engine).tokenizer
+    for text in (b"hi", "hi", bytearray(b"hi"), memoryview(b"hi")):
+        assert tokenizer.token_id(text) == 6023
+    assert tokenizer.token_id("no such token, surely") is None
+    for wrong in (None, 5, [104, 105]):
+        with pytest.raises(Slm2Error) as caught:
+            tokenizer.token_id(wrong)
+        assert caught.value.code == "invalid_type"
