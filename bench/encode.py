@@ -7,7 +7,7 @@
 Every program encodes the same documents, one after the other in each round, so that a busy machine slows all of them. Ids are
 compared before anything is timed; a difference ends the run. Times are CPU time of the process, all threads together; the
 number shown is the median over the rounds. The reference gets a part of the documents, and its ratio is over that part.
-`tokenizers` keeps a cache of the words it has seen; slm2 keeps nothing between calls.
+Both programs keep a cache of the pieces that they have seen, and the comparison before has filled it.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def native_reason() -> str | None:
     try:
         importlib.import_module("slm2._engine")  # absent where no Rust toolchain was at hand
     except ImportError as error:
-        return str(error)
+        return f"it was not built: no Rust toolchain, or no crate index in reach, when slm2 was installed; {error}"
     return None
 
 

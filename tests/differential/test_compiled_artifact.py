@@ -89,8 +89,8 @@ def test_other_families_compile_and_encode_as_the_publishers_program(name, nfc):
     data = compile_source(source.parse(json.loads(text), "0" * 64), quiet)
     oracle = Tokenizer.from_str(text)
     rng = random.Random(11)
-    for engine in (select("native", data), select("reference", data)):
-        for _ in range(1_500):
+    for engine, count in ((select("native", data), 1_000), (select("reference", data), 200)):
+        for _ in range(count):
             sample = "".join(run(rng) for _ in range(rng.randint(1, 5)))
             assert engine.encode_trusted(sample.encode("utf-8"), "publisher") == oracle.encode(sample).ids, sample
 

@@ -51,7 +51,9 @@ def test_documents(chunk):
     assert len(texts) * CHUNKS >= 50_000
     assert sum(len(text.encode("utf-8")) for text in texts) * CHUNKS >= 20_000_000
     for profile in PROFILES:
-        assert_ids(texts, profile, ENGINES)
+        assert_ids(texts, profile, ["native"])
+        # The reference is slow: it sees a quarter, documents of each kind among them.
+        assert_ids(texts[chunk % 4 :: 4], profile, ["reference"])
 
 
 def test_pieces_are_long_too():
@@ -63,7 +65,8 @@ def test_pieces_are_long_too():
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("chunk", range(4))
 def test_every_scalar_value_alone(chunk, profile):
-    assert_ids(SCALARS[chunk::4], profile, ENGINES)
+    assert_ids(SCALARS[chunk::4], profile, ["native"])
+    assert_ids(SCALARS[chunk::16], profile, ["reference"])
 
 
 AROUND = ["a{}b", " {} ", "\n{}\n", "e{}\u0301"]
@@ -74,8 +77,7 @@ AROUND = ["a{}b", " {} ", "\n{}\n", "e{}\u0301"]
 def test_every_scalar_value_between_others(around, profile):
     texts = ["".join(around.format(scalar) for scalar in SCALARS[at : at + 128]) for at in range(0, len(SCALARS), 128)]
     assert_ids(texts, profile, ["native"])
-    # The reference is slow: each sees a quarter, and all scalar values are in one of the four.
-    assert_ids(texts[AROUND.index(around) :: len(AROUND)], profile, ["reference"])
+    assert_ids(texts[AROUND.index(around) :: 4 * len(AROUND)], profile, ["reference"])
 
 
 @pytest.mark.parametrize("engine_name", ENGINES)

@@ -1,5 +1,6 @@
 //! Section 0x40: the bytes of each plain token.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::layout::{self, part, size, u32_at, u32_from};
@@ -22,9 +23,19 @@ pub(crate) struct Vocabulary<'a> {
 pub(crate) struct VocabularyIndex {
     /// The token that is the single byte, for each byte.
     pub(crate) of_byte: [TokenId; 256],
-    /// All ids in the order of their bytes.
-    by_bytes: Vec<u32>,
+    by_bytes: ByBytes,
 }
+
+/// Ids, to be found by their bytes.
+enum ByBytes {
+    /// Open addressing by a hash: at each place an id or `FREE`, more places than ids.
+    Hashed(Vec<u32>),
+    /// In the order of their bytes: where a hash would take too long, which is so only by intent.
+    Sorted(Vec<u32>),
+}
+
+/// At a place of the hash table: no id.
+const FREE: u32 = u32::MAX;
 
 impl<'a> Vocabulary<'a> {
     /// The section as its counts part it.
@@ -108,7 +119,41 @@ impl<'a> Vocabulary<'a> {
         if let Some(byte) = of_byte.iter().position(Option::is_none) {
             return Err(Error::new(ErrorCode::ArtifactVocabularyBytes, [("byte", byte.into())]));
         }
-        // Sorting compares each byte of the section O(log n) times, whatever the entries; a hash could be forced to more.
+        let by_bytes = match self.hashed()? {
+            Some(places) => ByBytes::Hashed(places),
+            None => ByBytes::Sorted(self.sorted()?),
+        };
+        Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes })
+    }
+
+    /// The hash table over all ids; `None` where bytes collide so often that sorting is better.
+    fn hashed(&self) -> Result<Option<Vec<u32>>, Error> {
+        let size = (self.count as usize + self.count as usize / 2).next_power_of_two();
+        let mut places = vec![FREE; size];
+        // Entries that are compared with others now and then cost about their length in all; this is far more.
+        let mut patience = 16 * (u64::from(self.byte_length) + u64::from(self.count));
+        for id in self.ids() {
+            let bytes = self.token(id);
+            for place in probe(bytes, size) {
+                match places.get_mut(place) {
+                    Some(free @ &mut FREE) => {
+                        *free = id.get();
+                        break;
+                    }
+                    Some(&mut earlier) if self.token(TokenId::new(earlier)) == bytes => {
+                        return Err(duplicate(id.get(), earlier));
+                    }
+                    _ => {}
+                }
+                let Some(left) = patience.checked_sub(size_of_comparison(bytes)) else { return Ok(None) };
+                patience = left;
+            }
+        }
+        Ok(Some(places))
+    }
+
+    /// All ids in the order of their bytes. It compares each byte of the section O(log n) times, whatever the entries.
+    fn sorted(&self) -> Result<Vec<u32>, Error> {
         let mut by_bytes: Vec<u32> = (0..self.count).collect();
         by_bytes.sort_unstable_by_key(|&id| (self.token(TokenId::new(id)), id));
         let equal = by_bytes.windows(2).filter_map(|pair| match *pair {
@@ -116,19 +161,46 @@ impl<'a> Vocabulary<'a> {
             _ => None,
         });
         // Equal entries stand in the order of their ids, so that the pair with the lowest id has the earliest before it.
-        if let Some((id, earlier)) = equal.min() {
-            let fields = [("id", id.into()), ("earlier", earlier.into())];
-            return Err(Error::new(ErrorCode::ArtifactVocabularyDuplicate, fields));
+        match equal.min() {
+            Some((id, earlier)) => Err(duplicate(id, earlier)),
+            None => Ok(by_bytes),
         }
-        Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes })
     }
+}
+
+/// The places of a table of `size` places, a power of two, at which an entry may stand, in the order in which they are tried.
+fn probe(bytes: &[u8], size: usize) -> impl Iterator<Item = usize> {
+    let hash = bytes.chunks(8).fold(bytes.len() as u64, |hash, chunk| {
+        let word = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    let first = usize::try_from(hash >> 32).unwrap_or(0);
+    (0..size).map(move |step| first.wrapping_add(step) & (size - 1))
+}
+
+const fn size_of_comparison(bytes: &[u8]) -> u64 {
+    bytes.len() as u64 + 1
+}
+
+fn duplicate(id: u32, earlier: u32) -> Error {
+    Error::new(ErrorCode::ArtifactVocabularyDuplicate, [("id", id.into()), ("earlier", earlier.into())])
 }
 
 impl VocabularyIndex {
     /// The token that has exactly these bytes.
     pub(crate) fn find(&self, vocabulary: &Vocabulary<'_>, bytes: &[u8]) -> Option<TokenId> {
-        let place = self.by_bytes.binary_search_by_key(&bytes, |&id| vocabulary.token(TokenId::new(id))).ok()?;
-        self.by_bytes.get(place).copied().map(TokenId::new)
+        let token = |id| vocabulary.token(TokenId::new(id));
+        match &self.by_bytes {
+            ByBytes::Hashed(places) => {
+                let ids =
+                    probe(bytes, places.len()).map_while(|place| places.get(place).copied().filter(|&id| id != FREE));
+                ids.into_iter().find(|&id| token(id) == bytes).map(TokenId::new)
+            }
+            ByBytes::Sorted(ids) => {
+                let place = ids.binary_search_by_key(&bytes, |&id| token(id)).ok()?;
+                ids.get(place).copied().map(TokenId::new)
+            }
+        }
     }
 }
 
@@ -140,4 +212,27 @@ fn length_error(section: &[u8], expected: u64) -> Error {
 fn count_error(found: u32, expected: u32) -> Error {
     let fields = [("found", found.into()), ("expected", expected.into())];
     Error::new(ErrorCode::ArtifactVocabularyCount, fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::Artifact;
+
+    #[test]
+    fn both_indexes_find_every_token_and_no_other() {
+        let data = std::fs::read("../../src/slm2/data/qwen3-0.6b.slm2").expect("the embedded artifact is there");
+        let artifact = Artifact::from_bytes(data).expect("it opens");
+        let vocabulary = artifact.vocabulary();
+        let hashed = artifact.vocabulary_index();
+        assert!(matches!(hashed.by_bytes, ByBytes::Hashed(_)));
+        let by_bytes = ByBytes::Sorted(vocabulary.sorted().expect("no two are equal"));
+        let sorted = VocabularyIndex { of_byte: hashed.of_byte, by_bytes };
+        for id in vocabulary.ids() {
+            let bytes = vocabulary.token(id);
+            assert_eq!((hashed.find(&vocabulary, bytes), sorted.find(&vocabulary, bytes)), (Some(id), Some(id)));
+            let other = [bytes, b"\0"].concat();
+            assert_eq!(hashed.find(&vocabulary, &other), sorted.find(&vocabulary, &other));
+        }
+    }
 }
