@@ -1,7 +1,7 @@
 //! `NativeEngine`: one opened artifact.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -24,17 +24,24 @@ impl NativeEngine {
     /// Ids of bytes of the caller, without the interpreter's lock.
     fn ids(&self, data: &Bound<'_, PyAny>, profile: Profile) -> PyResult<Vec<TokenId>> {
         self.detached(data, |tokenizer, text| {
-            let mut scratch = self.pool().pop().unwrap_or_default();
+            let mut scratch = self.take_scratch();
             let mut ids = Vec::with_capacity(text.len() / 4 + 1);
             tokenizer.encode_into(text, profile, &mut scratch, &mut ids);
-            self.pool().push(scratch);
+            self.give_back(scratch);
             ids
         })
     }
 
-    /// The scratches that no call uses. A call that panicked has taken its own with it: what is here is whole.
-    fn pool(&self) -> std::sync::MutexGuard<'_, Vec<Scratch>> {
-        self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A scratch that no call uses, or a fresh one. It never waits: in a process that was forked while another thread held
+    /// the lock, nobody would ever let it go.
+    fn take_scratch(&self) -> Scratch {
+        self.scratches.try_lock().ok().and_then(|mut free| free.pop()).unwrap_or_default()
+    }
+
+    fn give_back(&self, scratch: Scratch) {
+        if let Ok(mut free) = self.scratches.try_lock() {
+            free.push(scratch);
+        }
     }
 
     /// Do something with bytes of the caller, without the interpreter's lock.

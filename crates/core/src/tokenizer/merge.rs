@@ -143,17 +143,14 @@ impl Merger {
     /// Whether the last id of `settled` and the first of the window are what their bytes together encode to.
     fn joins(&mut self, tables: MergeTables<'_>, settled: &[TokenId]) -> bool {
         let (Some(&left), Some(&right)) = (settled.last(), self.window.first()) else { return true };
-        let mut bytes = [0; 2 * SCANNED];
+        let mut bytes = [0; SCANNED];
         let (head, tail) = (tables.vocabulary.token(left), tables.vocabulary.token(right));
-        let length = head.len() + tail.len();
-        let mut together = Vec::new();
-        match bytes.get_mut(..length) {
-            Some(joint) if length <= SCANNED => {
-                joint.iter_mut().zip(head.iter().chain(tail)).for_each(|(to, from)| *to = *from);
-                return scan(tables, joint).holds(&[left, right]);
-            }
-            _ => self.by_heap(tables, &[head, tail].concat(), &mut together),
+        if let Some(joint) = bytes.get_mut(..head.len() + tail.len()) {
+            joint.iter_mut().zip(head.iter().chain(tail)).for_each(|(to, from)| *to = *from);
+            return scan(tables, joint).holds(&[left, right]);
         }
+        let mut together = Vec::new();
+        self.by_heap(tables, &[head, tail].concat(), &mut together);
         together == [left, right]
     }
 

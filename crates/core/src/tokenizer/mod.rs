@@ -50,7 +50,7 @@ impl Profile {
     }
 }
 
-/// Memory that encoding works in: kept by the caller from one text to the next, one for each thread. It grows to about 1 MiB and
+/// Memory that encoding works in: kept by the caller from one text to the next, one for each thread. It grows to about 2 MiB and
 /// with the longest piece, and never changes what comes out.
 #[derive(Default)]
 pub struct Scratch {

@@ -13,7 +13,7 @@ use crate::ids::TokenId;
 pub(crate) const LONGEST: usize = 15;
 /// The most ids that are kept of a piece.
 const MOST_IDS: usize = 4;
-/// 2^14 buckets of 64 bytes: 1 MiB.
+/// 2^15 buckets of 64 bytes: 2 MiB.
 const BUCKET_BITS: u32 = 15;
 
 /// A piece as a number: its bytes, zero after them, and its length in the top byte. No piece is 0.
