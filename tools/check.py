@@ -160,6 +160,14 @@ def rust(check: Check) -> None:
     check.run("cargo test", "cargo", "test", "--workspace", "--locked", "--no-fail-fast", count=cargo_counts)
 
 
+def fuzz(check: Check) -> None:
+    """The fuzz targets: their crate, what once failed, and some seconds of other inputs; the seed is printed where one fails."""
+    manifest = ("--manifest-path", "fuzz/Cargo.toml")
+    check.run("rustfmt of fuzz", "cargo", "fmt", *manifest, "--check")
+    check.run("clippy of fuzz", "cargo", "clippy", *manifest, "--release", "--locked", "--quiet", "--", "-D", "warnings")
+    check.run("fuzz targets", "cargo", "run", *manifest, "--release", "--locked", "--quiet", live=True)
+
+
 def stubs(check: Check) -> None:
     """The types that are written for the extension are those that it has."""
     check.run("stubtest", PYTHON, "-m", "mypy.stubtest", "slm2._engine")
@@ -178,7 +186,7 @@ def verify(check: Check) -> None:
     check.run("slm2 verify --tier 1", BIN / "slm2", "verify", "--tier", "1", "--source", PUBLISHER)
 
 
-STAGES: dict[str, Callable[[Check], None]] = {"lint": lint, "rust": rust, "stubs": stubs, "tests": tests, "verify": verify}
+STAGES: dict[str, Callable[[Check], None]] = {"lint": lint, "rust": rust, "fuzz": fuzz, "stubs": stubs, "tests": tests, "verify": verify}
 
 
 def cargo_counts(output: str) -> Counts:

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # tools/ is imported by that name, also where this runs as a script
 
 from tools.vector_cases import (  # noqa: E402
+    counts,
     decoding,
     ill_formed,
     json_refusals,
@@ -40,6 +41,7 @@ from tools.vector_cases import (  # noqa: E402
     template_text,
     template_values,
     text,
+    text_in_parts,
 )
 from tools.vector_cases.answers import Answers  # noqa: E402
 from tools.vector_cases.case import Case, Group  # noqa: E402
@@ -89,6 +91,8 @@ def parts(oracle: Oracle) -> list[Part]:
         Part("prompt", prompts.groups(), prompts.FLAGS),
         Part("prompt-refusals", prompt_refusals.groups(), prompt_refusals.FLAGS),
         Part("origins", origins.groups(), origins.FLAGS),
+        Part("counts", counts.GROUPS, counts.FLAGS),
+        Part("text-in-parts", text_in_parts.GROUPS, text_in_parts.FLAGS),
     ]
 
 
@@ -147,7 +151,8 @@ def head(part: str, schema: str, engine: Engine) -> Json:
 
 def vector_files(oracle: Oracle, engine: Engine) -> dict[str, str]:
     """All vector files, after the reference gave the same answers."""
-    answers = Answers(oracle, engine)
+    reference = InProcess(engine, lambda limit: select("reference", embedded(), limit))
+    answers = Answers(oracle, reference)
     files: dict[str, str] = {}
     seen: set[str] = set()
     differences: list[Difference] = []
@@ -157,7 +162,7 @@ def vector_files(oracle: Oracle, engine: Engine) -> dict[str, str]:
         assert len(identities - seen) == len(rows), f"{part.name}: an id occurs twice"
         assert {flag for row in rows for flag in row["flags"]} == set(part.notes), f"{part.name}: flags and notes differ"
         seen |= identities
-        differences += run(VectorFile(part.name, part.name, engine.semantic_digest, rows), InProcess(engine))
+        differences += run(VectorFile(part.name, part.name, engine.semantic_digest, rows), reference)
         files[f"{part.name}.json"] = document({**head(part.name, "vectors", engine), "notes": part.notes}, "vectors", rows)
     if differences:
         raise SystemExit("\n".join(["the reference answers otherwise:", *map(str, differences)]))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import resources
 from os import PathLike, fsdecode
-from pathlib import Path
 
 from slm2.artifact import PROFILES, Profile
-from slm2.engine import Engine, EngineChoice, OfOneProcess, SpecialPolicy, select
+from slm2.engine import MAX_PRETOKEN, Engine, EngineChoice, OfOneProcess, SpecialPolicy, integer_id, select
 from slm2.errors import Slm2Error
+from slm2.files import read_file
 from slm2.prompt import Prompt
 from slm2.stream import StreamDecoder
 from slm2.template import Template
 from slm2.tokenizer import Tokenizer
 
-__all__ = ["EMBEDDED", "Contract", "Source", "embedded", "load", "read_file", "reading"]
+__all__ = ["EMBEDDED", "Contract", "Source", "embedded", "load"]
 
 EMBEDDED = "qwen3-0.6b.slm2"
 
@@ -59,44 +57,30 @@ class Contract(OfOneProcess):
         return StreamDecoder(self.engine, special)
 
 
-def load(artifact: Source = None, *, engine: EngineChoice = "auto", profile: Profile = "contract") -> Contract:
+def load(
+    artifact: Source = None, *, engine: EngineChoice = "auto", profile: Profile = "contract", max_pretoken: int = MAX_PRETOKEN
+) -> Contract:
     """Open an artifact.
 
     Args:
         artifact: a path, the bytes themselves, or None for the embedded one (Qwen3-0.6B).
         engine: ``native``, ``reference``, or ``auto``: the native engine, else the reference with one warning that says so.
         profile: ``contract``, or ``publisher`` for what the publisher's Python pipeline does, bit for bit (decisions D1).
+        max_pretoken: the longest piece of text and run of marks that is encoded, in bytes, 256 to 2^31 - 1; a longer one is
+            ``pretoken_too_long``. Encoding takes at most 16 bytes for each of its bytes while it is at hand.
 
     Raises:
-        Slm2Error: ``file_unreadable``, ``engine_unavailable``, ``invalid_value``, ``invalid_type``, or a code of contract/artifact.md.
+        Slm2Error: ``file_unreadable``, ``engine_unavailable``, ``invalid_value``, ``invalid_type``,
+            ``limit_out_of_range``, or a code of contract/artifact.md.
     """
     if profile not in PROFILES:
         raise Slm2Error("invalid_value", field="profile", expected=" or ".join(PROFILES), found=repr(profile))
-    return Contract(select(engine, _artifact_bytes(artifact)), profile)
+    return Contract(select(engine, _artifact_bytes(artifact), integer_id("max_pretoken", max_pretoken)), profile)
 
 
 def embedded() -> bytes:
     """The artifact that the package carries."""
     return resources.files("slm2").joinpath("data", EMBEDDED).read_bytes()
-
-
-def read_file(path: str) -> bytes:
-    """All of a file.
-
-    Raises:
-        Slm2Error: ``file_unreadable``.
-    """
-    with reading(path):
-        return Path(path).read_bytes()
-
-
-@contextmanager
-def reading(path: str) -> Iterator[None]:
-    """Whatever makes reading fail inside becomes ``file_unreadable`` with this path."""
-    try:
-        yield
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have, with NUL or a lone surrogate
-        raise Slm2Error("file_unreadable", path=path, reason=getattr(error, "strerror", None) or str(error)) from None
 
 
 def _artifact_bytes(artifact: Source) -> bytes:

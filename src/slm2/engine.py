@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import operator
+import sys
 import warnings
+from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Literal, NoReturn, Protocol
 
@@ -16,19 +18,31 @@ from slm2.artifact import Profile
 from slm2.errors import Slm2Error
 
 __all__ = [
+    "MAX_PRETOKEN",
     "Engine",
     "EngineChoice",
+    "EngineChunks",
     "EngineStream",
+    "EngineText",
     "OfOneProcess",
     "SpecialPolicy",
+    "Unit",
     "integer_id",
     "integer_ids",
     "native_reason",
+    "packed_ids",
     "select",
 ]
 
 EngineChoice = Literal["auto", "native", "reference"]
 SpecialPolicy = Literal["refuse", "skip", "bytes"]
+Unit = Literal["bytes", "code_points", "utf16"]
+
+# The longest piece, in bytes, where the caller of load() says nothing: memory for one is 16 times as much.
+MAX_PRETOKEN = 2**27
+_LIMITS = (256, 2**31 - 1)
+# Of a memoryview: integers that are no bytes, in the order of the machine.
+_INTEGER_FORMATS = frozenset("hHiIlLqQ")
 
 
 class EngineStream(Protocol):
@@ -45,11 +59,48 @@ class EngineStream(Protocol):
         """End the stream; refuses an open scalar value."""
 
 
+class EngineChunks(Protocol):
+    """The ids of a text that arrives in parts, cut anywhere (contract/tokenizer.md, T-15)."""
+
+    @property
+    def pending(self) -> int:
+        """Bytes that wait for what comes after them."""
+
+    def push(self, data: bytes) -> list[int]:
+        """The ids that are certain with these bytes; ``pretoken_too_long`` ends the text."""
+
+    def push_u32(self, data: bytes) -> bytes:
+        """The same as little-endian u32."""
+
+    def rest(self) -> list[int]:
+        """The ids of what waits, if the text ended here; it goes on all the same."""
+
+    def finish(self) -> list[int]:
+        """End the text: the ids of what waits."""
+
+    def finish_u32(self) -> bytes:
+        """The same as little-endian u32."""
+
+
+class EngineText(Protocol):
+    """The ids of a text that grows at its end (contract/tokenizer.md, T-16)."""
+
+    @property
+    def count(self) -> int:
+        """How many ids the text has."""
+
+    def copy(self) -> EngineText:
+        """Another one that goes on from here."""
+
+    def append(self, data: bytes) -> tuple[int, list[int]]:
+        """How many of the ids stay, and those that come after them. A failure leaves all as it was."""
+
+
 class Engine(Protocol):
     """One opened artifact. Ids are ints in [0, token_limit); offsets count bytes of the caller's text."""
 
     @property
-    def name(self) -> str:
+    def name(self) -> Literal["native", "reference"]:
         """``native`` or ``reference``."""
 
     @property
@@ -80,23 +131,54 @@ class Engine(Protocol):
     def provenance(self) -> dict[str, str]:
         """What the compiler recorded of the sources."""
 
-    def encode(self, data: bytes, profile: Profile) -> list[int]:
+    @property
+    def max_pretoken(self) -> int:
+        """The longest piece and run of marks that it encodes, in bytes (contract/tokenizer.md, T-13)."""
+
+    def encode(self, data: str | bytes, profile: Profile) -> list[int]:
         """Ids of text, no byte of which can become a special token."""
 
-    def encode_u32(self, data: bytes, profile: Profile) -> bytes:
+    def encode_u32(self, data: str | bytes, profile: Profile) -> bytes:
         """The same ids as little-endian u32."""
 
-    def encode_spans(self, data: bytes, profile: Profile) -> list[tuple[int, int, int]]:
-        """``(id, start, end)``: each id with the bytes of ``data`` that it came from (contract/tokenizer.md, offsets)."""
+    def encode_into(self, data: bytes, profile: Profile, out: memoryview) -> int:
+        """Write the same ids to the beginning of a writable view of u32; how many they are. ``output_too_small`` says how many."""
+
+    def encode_batch(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[list[int]]:
+        """The ids of each text, in their order, on as many threads."""
+
+    def encode_batch_u32(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[bytes]:
+        """The same as little-endian u32."""
+
+    def count(self, data: str | bytes, profile: Profile) -> int:
+        """How many ids text has."""
+
+    def count_until(self, data: str | bytes, profile: Profile, limit: int) -> int | None:
+        """How many, where they are not more than ``limit``; else None, found without encoding the rest."""
+
+    def encode_spans(self, data: bytes, profile: Profile, unit: Unit) -> list[tuple[int, int, int]]:
+        """``(id, start, end)``: each id with the range of ``data`` that it came from, in a unit (contract/tokenizer.md, offsets)."""
+
+    def chunks(self, profile: Profile) -> EngineChunks:
+        """A text that arrives in parts, before its first byte."""
+
+    def growing_text(self, profile: Profile) -> EngineText:
+        """A text that grows, empty."""
 
     def encode_trusted(self, data: bytes, profile: Profile) -> list[int]:
         """Ids of text in which the text of a special token is that token."""
+
+    def encode_trusted_u32(self, data: bytes, profile: Profile) -> bytes:
+        """The same ids as little-endian u32."""
 
     def find_special(self, data: bytes) -> list[tuple[int, int, int]]:
         """``(start, end, id)`` of the texts of special tokens in ``data``: leftmost, longest, not overlapping."""
 
     def decode(self, ids: Sequence[int], special: SpecialPolicy) -> bytes:
         """The bytes of the tokens one after the other."""
+
+    def decode_u32(self, ids: bytes, special: SpecialPolicy) -> bytes:
+        """The same from ids as little-endian u32."""
 
     def token_bytes(self, token_id: int) -> bytes:
         """Bytes of a plain token or text of a special one."""
@@ -117,6 +199,26 @@ def integer_ids(field: str, ids: Iterable[int]) -> list[int]:
     if isinstance(ids, str | bytes | bytearray | Set | Mapping) or not isinstance(ids, Iterable):
         raise Slm2Error("invalid_type", field=field, expected="a sequence of integers", found=type(ids).__name__)
     return [integer_id(f"{field}[{position}]", token_id) for position, token_id in enumerate(ids)]
+
+
+def packed_ids(ids: Iterable[int]) -> bytes | None:
+    """The ids of a list, a tuple or a buffer of integers as little-endian u32, many at once; None where :func:`integer_ids` must look.
+
+    That is so for any other iterable, and where something in it is no integer or is no u32.
+    """
+    try:
+        if isinstance(ids, list | tuple):
+            packed = array("I", ids)
+        else:
+            view = memoryview(ids)  # type: ignore[arg-type]  # whether it is a buffer is what is asked
+            if view.ndim != 1 or view.format not in _INTEGER_FORMATS:
+                return None
+            packed = array("I", view.tolist()) if view.format != "I" else array("I", view.tobytes())
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        return None
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
 
 
 def integer_id(field: str, token_id: int) -> int:
@@ -148,25 +250,28 @@ def native_reason() -> str | None:
     return None
 
 
-def select(choice: EngineChoice, data: bytes) -> Engine:
+def select(choice: EngineChoice, data: bytes, max_pretoken: int = MAX_PRETOKEN) -> Engine:
     """Open an artifact with the engine asked for.
 
     Args:
         choice: ``native`` or ``reference`` by name, or ``auto``: the native engine, else the reference with one warning.
         data: the artifact.
+        max_pretoken: the longest piece and run of marks that it encodes, in bytes: 256 to 2^31 - 1.
 
     Raises:
-        Slm2Error: ``engine_unavailable``, ``invalid_value``, or a code of contract/artifact.md.
+        Slm2Error: ``engine_unavailable``, ``invalid_value``, ``limit_out_of_range``, or a code of contract/artifact.md.
     """
     if choice not in ("auto", "native", "reference"):
         raise Slm2Error("invalid_value", field="engine", expected="auto, native or reference", found=repr(choice))
+    if not _LIMITS[0] <= max_pretoken <= _LIMITS[1]:
+        raise Slm2Error("limit_out_of_range", found=max_pretoken, minimum=_LIMITS[0], maximum=_LIMITS[1])
     reason = None if choice == "reference" else native_reason()
     if choice == "native" and reason is not None:
         raise Slm2Error("engine_unavailable", engine="native", reason=reason)
     if choice != "reference" and reason is None:
         from slm2._engine import NativeEngine  # noqa: PLC0415
 
-        return NativeEngine(data)
+        return NativeEngine(data, max_pretoken)
     if choice == "auto":
         warnings.warn(
             f"slm2 uses the reference engine: same results, hundreds of times slower ({reason}). "
@@ -176,4 +281,4 @@ def select(choice: EngineChoice, data: bytes) -> Engine:
         )
     from slm2.reference.engine import ReferenceEngine  # noqa: PLC0415  (its load reads the whole artifact in Python)
 
-    return ReferenceEngine(data)
+    return ReferenceEngine(data, max_pretoken)

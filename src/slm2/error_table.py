@@ -64,6 +64,10 @@ ErrorCode = Literal[
     "engine_unavailable",
     "verification_failed",
     "special_token_in_text",
+    "pretoken_too_long",
+    "limit_out_of_range",
+    "output_too_small",
+    "text_closed",
     "token_id_out_of_range",
     "structural_id",
     "ill_formed_text",
@@ -225,7 +229,7 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     ),
     "artifact_pretokenizer_accept": (
         ("state", "back", "depth"),
-        "state {state} ends a match {back} bytes back although it can be reached after {depth} bytes; the match would be empty",
+        "state {state} ends a match {back} bytes back and can be reached after {depth} bytes; fewer than that and at most 126 are possible",
     ),
     "artifact_pretokenizer_stuck": (
         ("state",),
@@ -334,6 +338,22 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "special_token_in_text": (
         ("findings",),
         "text contains the text of special tokens, and on_special is 'reject': {findings}; remove it or encode with on_special='literal'",
+    ),
+    "pretoken_too_long": (
+        ("start", "limit"),
+        "a piece of text or a run of marks that begins at byte {start} (after normalisation, where the profile normalises) is longer than the {limit} bytes that were allowed; allow more with max_pretoken",
+    ),
+    "limit_out_of_range": (
+        ("found", "minimum", "maximum"),
+        "max_pretoken is {found}; {minimum} to {maximum} bytes are possible",
+    ),
+    "output_too_small": (
+        ("needed", "found"),
+        "the text has {needed} ids and the output has room for {found}; bring one that is large enough",
+    ),
+    "text_closed": (
+        (),
+        "the text was ended or refused before; begin another",
     ),
     "token_id_out_of_range": (
         ("position", "id", "limit"),

@@ -25,7 +25,7 @@ class Prompt(OfOneProcess):
     """The assembler, over one engine and one profile."""
 
     def __init__(self, engine: Engine, profile: Profile) -> None:
-        self._encode_spans = partial(engine.encode_spans, profile=profile)
+        self._encode_spans = partial(engine.encode_spans, profile=profile, unit="bytes")
         self._find_special = engine.find_special
         self._id_of_special = {data.decode("utf-8"): token_id for token_id, data in engine.special_tokens}
 

@@ -55,7 +55,7 @@ class Template(OfOneProcess):
 
     def __init__(self, engine: Engine, profile: Profile) -> None:
         self._engine = engine
-        self._encode_spans = partial(engine.encode_spans, profile=profile)
+        self._encode_spans = partial(engine.encode_spans, profile=profile, unit="bytes")
         self._id_of_special = {data.decode("utf-8"): token_id for token_id, data in engine.special_tokens}
 
     def render(

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Literal
 
 from slm2.artifact import Profile
-from slm2.engine import Engine, OfOneProcess, SpecialPolicy, integer_id, integer_ids
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, integer_id, integer_ids, packed_ids
 from slm2.errors import Slm2Error
-from slm2.reference.utf8 import to_utf8
+from slm2.files import EncodedFile, encode_files
+from slm2.incremental import ChunkEncoder, EncodedText
+from slm2.text import Text, to_bytes
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
+    from typing_extensions import Buffer
 
-__all__ = ["Finding", "OnSpecial", "Text", "Tokenizer"]
+__all__ = ["Finding", "OnSpecial", "Tokenizer"]
 
-Text = str | bytes | bytearray | memoryview
 OnSpecial = Literal["literal", "reject"]
+
+# No text has more ids than that; the engine counts in words of the machine.
+_MOST_IDS = 2**62
+_MOST_THREADS = 256
+_ID_SIZE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,9 @@ class Tokenizer(OfOneProcess):
         Raises:
             Slm2Error: ``special_token_in_text`` with all findings, ``invalid_type``, ``invalid_value``.
         """
+        # Text goes to the engine as it is where nothing has to be looked for: this call is made for every short message.
+        if on_special == "literal" and (type(text) is str or type(text) is bytes):
+            return self._engine.encode(text, self._profile)
         return self._engine.encode(self._checked(text, on_special), self._profile)
 
     def encode_array(self, text: Text, *, on_special: OnSpecial = "literal") -> NDArray[numpy.uint32]:
@@ -79,13 +92,109 @@ class Tokenizer(OfOneProcess):
 
         return numpy.frombuffer(self._engine.encode_u32(self._checked(text, on_special), self._profile), dtype="<u4")
 
-    def encode_spans(self, text: Text, *, on_special: OnSpecial = "literal") -> list[tuple[int, int, int]]:
-        """``(id, start, end)``: the ids of :meth:`encode`, each with its range in bytes of the text's UTF-8."""
-        return self._engine.encode_spans(self._checked(text, on_special), self._profile)
+    def encode_into(self, text: Text, out: Buffer) -> int:
+        """Write the ids of :meth:`encode` to the beginning of memory of the caller.
+
+        Args:
+            text: any text or bytes; it has at most as many ids as bytes, and in profile ``publisher`` at most three times as many.
+            out: a writable, contiguous buffer of unsigned 32-bit integers: a NumPy array of uint32, ``array("I")``, ...
+
+        Returns:
+            How many ids were written.
+
+        Raises:
+            Slm2Error: ``output_too_small`` (its field ``needed`` says how many there are), ``invalid_type``.
+        """
+        return self._engine.encode_into(to_bytes(text), self._profile, _writable_u32(out))
+
+    def count(self, text: Text) -> int:
+        """How many ids :meth:`encode` gives, without making them."""
+        return self._engine.count(_as_is(text), self._profile)
+
+    def count_until(self, text: Text, limit: int) -> int | None:
+        """The count where it is not more than ``limit``; else None, and the rest of the text is not encoded.
+
+        Raises:
+            Slm2Error: ``invalid_value`` where the limit is negative, ``invalid_type``.
+        """
+        if integer_id("limit", limit) < 0:
+            raise Slm2Error("invalid_value", field="limit", expected="0 or more", found=repr(limit))
+        return self._engine.count_until(_as_is(text), self._profile, min(operator.index(limit), _MOST_IDS))
+
+    def encode_spans(self, text: Text, *, unit: Unit = "bytes", on_special: OnSpecial = "literal") -> list[tuple[int, int, int]]:
+        """``(id, start, end)``: the ids of :meth:`encode`, each with the range of the text that it came from.
+
+        Args:
+            text: any text or bytes.
+            unit: what the ranges count: ``bytes`` of the text's UTF-8, ``code_points`` (the characters of a ``str`` of Python) or
+                ``utf16`` (the units of a string of JavaScript or .NET). A token that begins or ends inside a character has all of
+                it (contract/tokenizer.md, T-14).
+            on_special: as in :meth:`encode`.
+
+        Raises:
+            Slm2Error: as :meth:`encode`.
+        """
+        if unit not in ("bytes", "code_points", "utf16"):
+            raise Slm2Error("invalid_value", field="unit", expected="bytes, code_points or utf16", found=repr(unit))
+        return self._engine.encode_spans(self._checked(text, on_special), self._profile, unit)
+
+    def encode_batch(self, texts: Iterable[Text], *, threads: int | None = None) -> list[list[int]]:
+        """The ids of each text, in their order, whatever the number of threads.
+
+        Args:
+            texts: any number of texts.
+            threads: how many work at once; None for as many as there are processors. The reference engine uses one.
+
+        Raises:
+            Slm2Error: that of the first text that is refused; nothing is returned then. ``invalid_value`` for less than one thread.
+        """
+        return self._engine.encode_batch(_texts(texts), self._profile, _thread_count(threads))
+
+    def encode_batch_arrays(self, texts: Iterable[Text], *, threads: int | None = None) -> list[NDArray[numpy.uint32]]:
+        """The ids of :meth:`encode_batch` as read-only arrays of uint32."""
+        import numpy  # noqa: PLC0415  (not needed for lists)
+
+        arrays = self._engine.encode_batch_u32(_texts(texts), self._profile, _thread_count(threads))
+        return [numpy.frombuffer(ids, dtype="<u4") for ids in arrays]
+
+    def encode_files(
+        self, paths: Iterable[str | PathLike[str]], *, threads: int | None = None, progress: bool = False
+    ) -> Iterator[EncodedFile]:
+        """The ids of each file, in the order of the paths, read in blocks and never held whole.
+
+        Args:
+            paths: of files of bytes; each is one text.
+            threads: how many files are encoded at once; None for as many as there are processors.
+            progress: whether to draw a progress bar on standard error.
+
+        Yields:
+            Path, ids as an array of uint32, and bytes read, file by file.
+
+        Raises:
+            Slm2Error: ``file_unreadable``, ``pretoken_too_long``: at the file's place in the order.
+        """
+        names = [fsdecode(path) for path in paths]
+        return encode_files(lambda: self._engine.chunks(self._profile), names, _thread_count(threads), progress=progress)
+
+    def chunks(self) -> ChunkEncoder:
+        """An encoder for a text that arrives in parts."""
+        return ChunkEncoder(self._engine, self._profile)
+
+    def encoded_text(self, text: Text = "") -> EncodedText:
+        """A text with its ids, to which more can be appended."""
+        encoded = EncodedText(self._engine, self._profile)
+        encoded.append(text)
+        return encoded
 
     def encode_trusted(self, text: Text) -> list[int]:
         """Ids of text in which the text of a special token **is** that token: for tools and tests, never for what users write."""
         return self._engine.encode_trusted(to_bytes(text), self._profile)
+
+    def encode_trusted_array(self, text: Text) -> NDArray[numpy.uint32]:
+        """The ids of :meth:`encode_trusted` as a one-dimensional read-only array of uint32."""
+        import numpy  # noqa: PLC0415  (not needed for lists)
+
+        return numpy.frombuffer(self._engine.encode_trusted_u32(to_bytes(text), self._profile), dtype="<u4")
 
     def find_special(self, text: Text) -> list[Finding]:
         """Where the texts of special tokens stand in ``text``: leftmost, longest, not overlapping."""
@@ -105,6 +214,9 @@ class Tokenizer(OfOneProcess):
         """
         if special not in ("refuse", "skip", "bytes"):
             raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
+        packed = packed_ids(ids)
+        if packed is not None:
+            return self._engine.decode_u32(packed, special)
         return self._engine.decode(integer_ids("ids", ids), special)
 
     def token_bytes(self, token_id: int) -> bytes:
@@ -131,14 +243,30 @@ class Tokenizer(OfOneProcess):
         return to_bytes(text)
 
 
-def to_bytes(text: Text) -> bytes:
-    """The bytes that a text stands for.
+def _as_is(text: Text) -> str | bytes:
+    """Text for the engine, which takes a str and bytes as they are."""
+    return text if type(text) is str or type(text) is bytes else to_bytes(text)
 
-    Raises:
-        Slm2Error: ``invalid_type``.
-    """
-    if isinstance(text, str):
-        return to_utf8(text)
-    if isinstance(text, bytes | bytearray | memoryview):
-        return text if type(text) is bytes else bytes(memoryview(text))  # a subclass does not decide its bytes
-    raise Slm2Error("invalid_type", field="text", expected="str or bytes", found=type(text).__name__)
+
+def _texts(texts: Iterable[Text]) -> list[str | bytes]:
+    if isinstance(texts, str | bytes | bytearray | memoryview):
+        raise Slm2Error("invalid_type", field="texts", expected="several texts", found=type(texts).__name__)
+    return [_as_is(text) for text in texts]
+
+
+def _thread_count(threads: int | None) -> int:
+    count = (os.cpu_count() or 1) if threads is None else integer_id("threads", threads)
+    if count < 1:
+        raise Slm2Error("invalid_value", field="threads", expected="1 or more", found=repr(threads))
+    return min(count, _MOST_THREADS)
+
+
+def _writable_u32(out: Buffer) -> memoryview:
+    try:
+        view = memoryview(out)
+    except TypeError:
+        raise Slm2Error("invalid_type", field="out", expected="a buffer of uint32", found=type(out).__name__) from None
+    if view.readonly or view.ndim != 1 or not view.c_contiguous or view.format not in ("I", "<I", "=I", "L") or view.itemsize != _ID_SIZE:
+        found = f"{'read-only ' if view.readonly else ''}{view.format} of {view.ndim} dimensions"
+        raise Slm2Error("invalid_type", field="out", expected="a writable contiguous buffer of uint32", found=found)
+    return view.cast("B").cast("I")

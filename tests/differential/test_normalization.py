@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import random
 import re
 import sys
@@ -16,6 +17,8 @@ from tokenizers import normalizers
 
 from slm2.artifact.normalization import encode, parse
 from slm2.compiler.normalization import from_json, load_tables, to_json
+from slm2.contract import embedded
+from slm2.engine import select
 from slm2.reference.normalize import Normalized, decompose, normalize
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +26,9 @@ TABLES = load_tables()
 SCALARS = [chr(value) for value in range(0x110000) if not 0xD800 <= value < 0xE000]
 SEED = 20_260_729
 SEQUENCES = 300_000
+# Of each chunk; with SLM2_EXHAUSTIVE set 4,000,000 in all, else 1,000,000.
+CHUNKS = 8
+SEQUENCES_OF_A_CHUNK = 500_000 if "SLM2_EXHAUSTIVE" in os.environ else 125_000
 
 engine_nfc = normalizers.NFC().normalize_str
 
@@ -170,6 +176,21 @@ def test_every_scalar_value_among_its_neighbours() -> None:
             found, expected = text_of(normalize(text.encode(), TABLES)).decode(), engine_nfc(text)
             place = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), None)
             assert found == expected, f"from scalar {at}, seed {SEED}: first difference at {place}"
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_random_sequences_through_the_native_engine(chunk: int) -> None:
+    """What the ids of profile ``publisher`` decode to is the publisher's NFC, each text alone and between others."""
+    native, changed = select("native", embedded()), 0
+    texts = sequences(SEQUENCES_OF_A_CHUNK, SEED + 100 + chunk)
+    for text in texts:
+        ids = native.encode(text, "publisher")
+        found, expected = native.decode(ids, "refuse").decode(), engine_nfc(text)
+        assert found == expected, f"seed {SEED + 100 + chunk}: {escaped(text)} gives {escaped(found)} instead of {escaped(expected)}"
+        changed += found != text
+    assert changed > SEQUENCES_OF_A_CHUNK // 4
+    whole = "".join(texts)
+    assert native.decode(native.encode(whole, "publisher"), "refuse").decode() == engine_nfc(whole)
 
 
 def test_random_sequences() -> None:

@@ -14,7 +14,6 @@ from tools.vector_cases.case import Case, output_text
 from tools.vector_cases.oracle import Oracle, as_bytes, is_normal
 
 from slm2.conformance.suite import InProcess
-from slm2.engine import Engine
 
 __all__ = ["Answers"]
 
@@ -25,9 +24,9 @@ Answer = tuple[Literal["publisher", "contract"], Json]
 class Answers:
     """Answers to cases, from an oracle and the reference engine."""
 
-    def __init__(self, oracle: Oracle, engine: Engine) -> None:
+    def __init__(self, oracle: Oracle, reference: InProcess) -> None:
         self.oracle = oracle
-        self._reference = InProcess(engine)
+        self._reference = reference
 
     def of(self, case: Case, profile: Literal["contract", "publisher"]) -> Answer:
         """Who answers, and ``{"expect": …}`` or ``{"error": …}``."""
@@ -46,7 +45,7 @@ class Answers:
         expect = self._publishers(case, profile)
         return ("publisher", {"expect": expect}) if expect is not None else ("contract", self._references(case, profile))
 
-    def _publishers(self, case: Case, profile: str) -> Json | None:
+    def _publishers(self, case: Case, profile: Literal["contract", "publisher"]) -> Json | None:
         """What the publisher's tokenizer says; None where it cannot be asked."""
         oracle, inputs = self.oracle, case.inputs
         if case.op == "decode":
@@ -55,20 +54,36 @@ class Answers:
             return output_text(oracle.token_bytes(inputs["token"]))
         if case.op in ("render_tokens", "assemble_tokens"):
             return None
+        if case.op == "chunks":
+            return self._in_parts(case, profile)
+        if case.op == "append":
+            return None if "max_pretoken" in inputs else oracle.growth(inputs["parts"], profile)
         return self._of_text(case, as_bytes(inputs), profile)
 
     def _of_text(self, case: Case, data: bytes, profile: str) -> Json | None:
         oracle = self.oracle
         if case.op == "token_id":
             return {"token": oracle.vocabulary.index(data) if data in oracle.vocabulary else None}
-        if case.op == "encode":
-            return {"ids": oracle.ids(data, profile)}
         if case.op == "encode_spans":
-            return {"spans": oracle.contract_spans(data)} if profile == "contract" or is_normal(data) else None
+            known = profile == "contract" or is_normal(data)
+            spans = oracle.contract_spans(data, case.inputs.get("unit", "bytes")) if known else None
+            return None if spans is None else {"spans": spans}
+        if case.op in ("encode", "count", "count_until", "encode_into"):
+            return _measured(case, oracle.ids(data, profile))
         if "base64" in case.inputs:
             return None
         text = data.decode("utf-8")
         return {"findings": oracle.findings(text)} if case.op == "find_special" else {"ids": oracle.trusted_ids(text, profile)}
+
+    def _in_parts(self, case: Case, profile: Literal["contract", "publisher"]) -> Json | None:
+        """The ids are the publisher's for the whole; which of them a call gives, and what waits, is the contract's."""
+        answer: Json = self._references(case, profile)["expect"]
+        if any("error" in call for call in answer["calls"]):
+            return None
+        ids = [token_id for call in answer["calls"] for token_id in call["ids"]]
+        want = self.oracle.ids_of_parts([part for part in case.inputs["parts"] if part != "finish"], profile)
+        assert ids == want, f"{case.comment}: the publisher makes {want}, the reference {answer}"
+        return answer
 
     def _references(self, case: Case, profile: Literal["contract", "publisher"]) -> Json:
         answer = self._reference.answer({"op": case.op, **case.inputs}, profile)
@@ -97,3 +112,15 @@ class Answers:
         ids = self.oracle.special
         spelled = [{"source": source, "offset": offset, "id": ids[text], "text": text} for source, offset, text in findings]
         return {**fields, "findings": spelled}
+
+
+def _measured(case: Case, ids: list[int]) -> Json:
+    """What follows from the ids of a text."""
+    count = len(ids)
+    if case.op == "count":
+        return {"count": count}
+    if case.op == "count_until":
+        return {"count": count if count <= case.inputs["limit"] else None}
+    if case.op == "encode_into":
+        return {"count": count, "out": [*ids, *[None] * (case.inputs["room"] - count)]}
+    return {"ids": ids}

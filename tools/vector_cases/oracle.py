@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -118,13 +119,45 @@ class Oracle:
             ids += [token.id for token in model.tokenize(visible)]
         return ids
 
-    def contract_spans(self, text: bytes) -> list[list[int]]:
-        """Where no byte changes, ranges follow from the lengths of the tokens."""
+    def ids_of_parts(self, parts: Sequence[Mapping[str, Any]], profile: str) -> list[int]:
+        """The ids of parts that are one text, in which a pair of surrogates may be cut between two strings."""
+        data, text = b"", ""
+        for part in parts:
+            if "base64" in part:
+                data, text = data + _repaired(text).encode("utf-8") + base64.b64decode(part["base64"]), ""
+            else:
+                text += _host_string(part)
+        return self.ids(data + _repaired(text).encode("utf-8"), profile)
+
+    def growth(self, parts: Sequence[Mapping[str, Any]], profile: str) -> dict[str, Any]:
+        """The ids after each part, which is a text of its own, as how many of those before stay and which come."""
+        text, before, calls = b"", list[int](), []
+        for part in parts:
+            text += as_bytes(part)
+            ids = self.ids(text, profile)
+            keep = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, ids, strict=False))))
+            calls.append({"keep": keep, "append": ids[keep:]})
+            before = ids
+        return {"calls": calls, "ids": before}
+
+    def contract_spans(self, text: bytes, unit: str) -> list[list[int]] | None:
+        """Where no byte changes, ranges follow from the lengths of the tokens; None for characters of ill-formed text."""
         at, spans = 0, []
         for token_id in self.ids(text, "contract"):
             spans.append([token_id, at, at + len(self.vocabulary[token_id])])
             at = spans[-1][2]
-        return spans
+        if unit == "bytes":
+            return spans
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        codec, size = ("utf-32-le", 4) if unit == "code_points" else ("utf-16-le", 2)
+        # A range of bytes as whole characters: what is cut at its start is taken in, and what is cut at its end.
+        starts = [len(text[:start].decode("utf-8", "ignore").encode(codec)) // size for _, start, _ in spans]
+        rests = [len(_decoded_end(text[end:]).encode(codec)) // size for _, _, end in spans]
+        whole = len(text.decode("utf-8").encode(codec)) // size
+        return [[token_id, start, whole - rest] for (token_id, _, _), start, rest in zip(spans, starts, rests, strict=True)]
 
     def findings(self, text: str) -> list[dict[str, object]]:
         """Special tokens that the publisher's program sees in a text; offsets in bytes."""
@@ -205,9 +238,18 @@ def as_bytes(inputs: Mapping[str, Any]) -> bytes:
     """The text of a vector, as the publisher's program would get it."""
     if "base64" in inputs:
         return base64.b64decode(inputs["base64"])
-    text = "".join(map(chr, inputs["utf16"])) if "utf16" in inputs else inputs["text"]
-    repaired: str = _repaired(text)
+    repaired: str = _repaired(_host_string(inputs))
     return repaired.encode("utf-8")
+
+
+def _host_string(inputs: Mapping[str, Any]) -> str:
+    text: str = "".join(map(chr, inputs["utf16"])) if "utf16" in inputs else inputs["text"]
+    return text
+
+
+def _decoded_end(data: bytes) -> str:
+    """The whole characters at the end of well-formed text that begins inside of one."""
+    return data.lstrip(bytes(range(0x80, 0xC0))).decode("utf-8")
 
 
 def is_normal(data: bytes) -> bool:

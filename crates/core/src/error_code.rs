@@ -98,6 +98,14 @@ pub enum ErrorCode {
     ArtifactProvenance,
     /// Fields: `recorded`, `actual`.
     ArtifactSemanticDigest,
+    /// Fields: `start`, `limit`.
+    PretokenTooLong,
+    /// Fields: `found`, `minimum`, `maximum`.
+    LimitOutOfRange,
+    /// Fields: `needed`, `found`.
+    OutputTooSmall,
+    /// Fields: .
+    TextClosed,
     /// Fields: `position`, `id`, `limit`.
     TokenIdOutOfRange,
     /// Fields: `position`, `id`.
@@ -162,6 +170,10 @@ impl ErrorCode {
             Self::ArtifactFacts => "artifact_facts",
             Self::ArtifactProvenance => "artifact_provenance",
             Self::ArtifactSemanticDigest => "artifact_semantic_digest",
+            Self::PretokenTooLong => "pretoken_too_long",
+            Self::LimitOutOfRange => "limit_out_of_range",
+            Self::OutputTooSmall => "output_too_small",
+            Self::TextClosed => "text_closed",
             Self::TokenIdOutOfRange => "token_id_out_of_range",
             Self::StructuralId => "structural_id",
             Self::IllFormedText => "ill_formed_text",

@@ -20,7 +20,3 @@ impl TokenId {
         self.0 as usize
     }
 }
-
-/// The rank of a merge; the lowest goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank(pub(crate) u32);

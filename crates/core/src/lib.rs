@@ -24,7 +24,7 @@ pub use error::{Error, Value};
 pub use error_code::ErrorCode;
 pub use ids::TokenId;
 pub use stream::StreamDecoder;
-pub use tokenizer::{Found, Profile, Scratch, Span, SpecialPolicy, Tokenizer};
+pub use tokenizer::{ChunkEncoder, Found, GrowingText, Growth, Profile, Scratch, Span, SpecialPolicy, Tokenizer, Unit};
 
 /// The README, whose example in Rust is compiled with the tests.
 #[cfg(doctest)]

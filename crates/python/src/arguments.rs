@@ -1,12 +1,51 @@
 //! Arguments: bytes, names and ids as Python gives them.
 
+use std::ops::Deref;
+
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
-use slm2_core::{Error, ErrorCode, Profile, SpecialPolicy, Value};
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use slm2_core::{Error, ErrorCode, Profile, SpecialPolicy, Unit, Value};
 
 use crate::errors;
+
+/// Text as Python gives it, without a copy wherever that can be.
+pub(crate) enum Text {
+    Bytes(PyBackedBytes),
+    /// UTF-8 that the `str` keeps.
+    Str(PyBackedStr),
+    /// Of a `str` with unpaired surrogates, which has no UTF-8 of its own.
+    Repaired(String),
+}
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Str(text) => text.as_bytes(),
+            Self::Repaired(text) => text.as_bytes(),
+        }
+    }
+}
+
+/// A `str` (decisions D4), or bytes.
+pub(crate) fn text(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Text> {
+    let Ok(text) = value.cast::<PyString>() else { return bytes(field, value).map(Text::Bytes) };
+    if let Ok(text) = PyBackedStr::try_from(text.clone()) {
+        return Ok(Text::Str(text));
+    }
+    // The method of `str`: what a subclass makes of it is not asked.
+    let encode = value.py().get_type::<PyString>().getattr("encode")?;
+    let units = encode.call1((text, "utf-16-le", "surrogatepass"))?.cast_into::<PyBytes>()?;
+    let units = units
+        .as_bytes()
+        .chunks_exact(2)
+        .map(|unit| unit.iter().rev().fold(0, |unit, &byte| unit << 8 | u16::from(byte)));
+    Ok(Text::Repaired(char::decode_utf16(units).map(|scalar| scalar.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()))
+}
 
 /// Bytes without a copy, those of a `bytearray` or a `memoryview` copied, so that nothing can change them.
 pub(crate) fn bytes(field: &str, value: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
@@ -22,6 +61,10 @@ pub(crate) fn bytes(field: &str, value: &Bound<'_, PyAny>) -> PyResult<PyBackedB
     Err(errors::of_argument("invalid_type", field, "bytes, bytearray or memoryview", value.get_type().name()?))
 }
 
+pub(crate) fn unit(value: &Bound<'_, PyAny>) -> PyResult<Unit> {
+    named(value, Unit::from_name, "unit", "bytes, code_points or utf16")
+}
+
 pub(crate) fn profile(value: &Bound<'_, PyAny>) -> PyResult<Profile> {
     named(value, Profile::from_name, "profile", "contract or publisher")
 }
@@ -32,7 +75,7 @@ pub(crate) fn special(value: &Bound<'_, PyAny>) -> PyResult<SpecialPolicy> {
 
 fn named<T>(value: &Bound<'_, PyAny>, find: fn(&str) -> Option<T>, field: &str, expected: &str) -> PyResult<T> {
     // A lone surrogate has no UTF-8, and is no name either.
-    match value.extract::<String>().ok().and_then(|name| find(&name)) {
+    match value.cast::<PyString>().ok().and_then(|name| find(name.to_str().ok()?)) {
         Some(named) => Ok(named),
         None => Err(errors::of_argument("invalid_value", field, expected, value.repr()?)),
     }

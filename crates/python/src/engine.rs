@@ -1,70 +1,102 @@
 //! `NativeEngine`: one opened artifact.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyList};
-use slm2_core::{Artifact, Profile, Scratch, TokenId, Tokenizer};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice};
+use slm2_core::{Artifact, Error, Profile, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
+use crate::batch;
 use crate::errors;
+use crate::integers::Integers;
+use crate::scratches::{Scratches, Workshop};
 use crate::stream::NativeStream;
+use crate::text::{NativeChunks, NativeText};
+
+/// An artifact that Python's bytes hold.
+pub(crate) type PyArtifact = Artifact<PyBackedBytes>;
 
 /// The engine in Rust: one opened artifact. See `slm2.engine.Engine`.
 #[pyclass(module = "slm2._engine", frozen)]
 pub(crate) struct NativeEngine {
-    artifact: Arc<Artifact<PyBackedBytes>>,
-    /// Memory that calls work in, as many as there were calls at once.
-    scratches: Mutex<Vec<Scratch>>,
+    artifact: Arc<PyArtifact>,
+    scratches: Arc<Scratches>,
+    integers: Integers,
 }
 
+/// Shorter text is encoded sooner than the interpreter's lock is given away and taken again.
+const DETACHED: usize = 4096;
+
 impl NativeEngine {
-    /// Ids of bytes of the caller, without the interpreter's lock.
-    fn ids(&self, data: &Bound<'_, PyAny>, profile: Profile) -> PyResult<Vec<TokenId>> {
-        self.detached(data, |tokenizer, text| {
-            let mut scratch = self.take_scratch();
-            let mut ids = Vec::with_capacity(text.len() / 4 + 1);
-            tokenizer.encode_into(text, profile, &mut scratch, &mut ids);
-            self.give_back(scratch);
-            ids
-        })
-    }
-
-    /// A scratch that no call uses, or a fresh one. It never waits: in a process that was forked while another thread held
-    /// the lock, nobody would ever let it go.
-    fn take_scratch(&self) -> Scratch {
-        self.scratches.try_lock().ok().and_then(|mut free| free.pop()).unwrap_or_default()
-    }
-
-    fn give_back(&self, scratch: Scratch) {
-        if let Ok(mut free) = self.scratches.try_lock() {
-            free.push(scratch);
-        }
-    }
-
-    /// Do something with bytes of the caller, without the interpreter's lock.
-    fn detached<T: Send>(
+    /// Do something with a text of the caller in a workshop, without the interpreter's lock where it may take long; and with what that
+    /// left in the workshop, under the lock.
+    fn work<T: Send, R>(
         &self,
         data: &Bound<'_, PyAny>,
-        work: impl FnOnce(Tokenizer<'_>, &[u8]) -> T + Send,
-    ) -> PyResult<T> {
-        let bytes = arguments::bytes("data", data)?;
-        Ok(data.py().detach(|| work(Tokenizer::new(&self.artifact), &bytes)))
+        work: impl FnOnce(Tokenizer<'_>, &[u8], &mut Workshop) -> Result<T, Error> + Send,
+        finish: impl FnOnce(T, &Workshop) -> PyResult<R>,
+    ) -> PyResult<R> {
+        let py = data.py();
+        let text = arguments::text("data", data)?;
+        let done = self.scratches.with(|workshop| {
+            let work = || work(Tokenizer::new(&self.artifact), &text, workshop);
+            let done = if text.len() < DETACHED { work() } else { py.detach(work) };
+            finish(done.map_err(|error| errors::of_core(py, &error, None))?, workshop)
+        });
+        done.map_err(|error| errors::of_core(py, &error, None))?
+    }
+
+    /// Do something with the ids of a text.
+    fn ids<R>(
+        &self,
+        data: &Bound<'_, PyAny>,
+        profile: Profile,
+        finish: impl FnOnce(&[TokenId]) -> PyResult<R>,
+    ) -> PyResult<R> {
+        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+            tokenizer.encode_into(text, profile, &mut workshop.scratch, &mut workshop.ids)
+        };
+        self.work(data, encode, |(), workshop| finish(&workshop.ids))
+    }
+
+    fn trusted_ids<R>(
+        &self,
+        data: &Bound<'_, PyAny>,
+        profile: Profile,
+        finish: impl FnOnce(&[TokenId]) -> PyResult<R>,
+    ) -> PyResult<R> {
+        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+            tokenizer.encode_trusted(text, profile, &mut workshop.scratch)
+        };
+        self.work(data, encode, |ids, _| finish(&ids))
+    }
+
+    fn batch(&self, texts: &Bound<'_, PyAny>, profile: Profile, threads: usize) -> PyResult<Vec<Vec<TokenId>>> {
+        let py = texts.py();
+        let texts = texts.try_iter()?.map(|text| arguments::text("texts", &text?)).collect::<PyResult<Vec<_>>>()?;
+        let done = py.detach(|| batch::encode(&self.artifact, &self.scratches, &texts, profile, threads));
+        done.map_err(|error| errors::of_core(py, &error, None))
     }
 }
 
 #[pymethods]
 impl NativeEngine {
     #[new]
-    fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(data: &Bound<'_, PyAny>, max_pretoken: u64) -> PyResult<Self> {
         let py = data.py();
         let bytes = arguments::bytes("data", data)?;
-        let artifact = py.detach(|| Artifact::from_bytes(bytes));
-        artifact
-            .map(|artifact| Self { artifact: Arc::new(artifact), scratches: Mutex::default() })
-            .map_err(|error| errors::of_core(py, &error, None))
+        let scratches = Scratches::new(max_pretoken).map_err(|error| errors::of_core(py, &error, None))?;
+        let artifact = py.detach(|| Artifact::from_bytes(bytes)).map_err(|error| errors::of_core(py, &error, None))?;
+        Ok(Self { artifact: Arc::new(artifact), scratches: Arc::new(scratches), integers: Integers::default() })
+    }
+
+    /// The longest piece and run of marks that it encodes, in bytes.
+    #[getter]
+    fn max_pretoken(&self) -> usize {
+        self.scratches.max_pretoken()
     }
 
     /// Which engine this is.
@@ -118,38 +150,135 @@ impl NativeEngine {
 
     /// Ids of text, no byte of which can become a special token.
     fn encode<'py>(&self, data: &Bound<'py, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let ids = self.ids(data, arguments::profile(profile)?)?;
-        PyList::new(data.py(), ids.into_iter().map(TokenId::get))
+        self.ids(data, arguments::profile(profile)?, |ids| self.integers.list(data.py(), ids))
     }
 
     /// The same ids as little-endian u32.
     fn encode_u32<'py>(&self, data: &Bound<'py, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = self.ids(data, arguments::profile(profile)?)?;
-        PyBytes::new_with(data.py(), 4 * ids.len(), |bytes| {
-            bytes.chunks_exact_mut(4).zip(ids).for_each(|(to, id)| to.copy_from_slice(&id.get().to_le_bytes()));
-            Ok(())
+        self.ids(data, arguments::profile(profile)?, |ids| u32_bytes(data.py(), ids))
+    }
+
+    /// Write the same ids to the beginning of `out`; how many they are.
+    fn encode_into(
+        &self,
+        data: &Bound<'_, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        out: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let py = data.py();
+        self.ids(data, arguments::profile(profile)?, |ids| {
+            let room = out.len()?;
+            if room < ids.len() {
+                let fields = PyDict::new(py);
+                fields.set_item("needed", ids.len())?;
+                fields.set_item("found", room)?;
+                return Err(errors::exception("output_too_small", &fields));
+            }
+            // Through the view, since the stable interface of Python 3.10 shows no memory of others.
+            let numbers = PyMemoryView::from(u32_bytes(py, ids)?.as_any())?.call_method1("cast", ("I",))?;
+            out.set_item(PySlice::new(py, 0, isize::try_from(ids.len())?, 1), numbers)?;
+            Ok(ids.len())
         })
     }
 
-    /// `(id, start, end)`: each id with the bytes of `data` that it came from.
-    fn encode_spans(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Vec<(u32, usize, usize)>> {
+    /// The ids of each text, in their order.
+    fn encode_batch<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = texts.py();
+        let lists = self.batch(texts, arguments::profile(profile)?, threads)?;
+        let lists = lists.iter().map(|ids| self.integers.list(py, ids)).collect::<PyResult<Vec<_>>>()?;
+        PyList::new(py, lists)
+    }
+
+    /// The same ids as little-endian u32.
+    fn encode_batch_u32<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = texts.py();
+        let lists = self.batch(texts, arguments::profile(profile)?, threads)?;
+        let lists = lists.iter().map(|ids| u32_bytes(py, ids)).collect::<PyResult<Vec<_>>>()?;
+        PyList::new(py, lists)
+    }
+
+    /// How many ids text has.
+    fn count(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<usize> {
         let profile = arguments::profile(profile)?;
-        self.detached(data, |tokenizer, text| {
-            tokenizer.encode_spans(text, profile).iter().map(|span| (span.id.get(), span.start, span.end)).collect()
-        })
+        let count = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+            tokenizer.count(text, profile, &mut workshop.scratch)
+        };
+        self.work(data, count, |count, _| Ok(count))
+    }
+
+    /// How many, where they are not more than `limit`.
+    fn count_until(
+        &self,
+        data: &Bound<'_, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        limit: usize,
+    ) -> PyResult<Option<usize>> {
+        let profile = arguments::profile(profile)?;
+        let count = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+            tokenizer.count_until(text, profile, limit, &mut workshop.scratch)
+        };
+        self.work(data, count, |count, _| Ok(count))
+    }
+
+    /// `(id, start, end)`: each id with the range of `data` that it came from.
+    fn encode_spans(
+        &self,
+        data: &Bound<'_, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        unit: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<(u32, usize, usize)>> {
+        let (profile, unit) = (arguments::profile(profile)?, arguments::unit(unit)?);
+        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+            let spans = tokenizer.encode_spans(text, profile, unit, &mut workshop.scratch)?;
+            Ok(spans.iter().map(|span| (span.id.get(), span.start, span.end)).collect())
+        };
+        self.work(data, encode, |spans, _| Ok(spans))
     }
 
     /// Ids of text in which the text of a special token is that token.
-    fn encode_trusted(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-        let profile = arguments::profile(profile)?;
-        self.detached(data, |tokenizer, text| numbers(tokenizer.encode_trusted(text, profile)))
+    fn encode_trusted<'py>(
+        &self,
+        data: &Bound<'py, PyAny>,
+        profile: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.trusted_ids(data, arguments::profile(profile)?, |ids| self.integers.list(data.py(), ids))
+    }
+
+    /// The same ids as little-endian u32.
+    fn encode_trusted_u32<'py>(
+        &self,
+        data: &Bound<'py, PyAny>,
+        profile: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.trusted_ids(data, arguments::profile(profile)?, |ids| u32_bytes(data.py(), ids))
     }
 
     /// `(start, end, id)` of the texts of special tokens in `data`: leftmost, longest, not overlapping.
     fn find_special(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize, u32)>> {
-        self.detached(data, |tokenizer, text| {
-            tokenizer.find_special(text).iter().map(|found| (found.start, found.end, found.id.get())).collect()
-        })
+        let find = |tokenizer: Tokenizer<'_>, text: &[u8], _: &mut Workshop| {
+            Ok(tokenizer.find_special(text).iter().map(|found| (found.start, found.end, found.id.get())).collect())
+        };
+        self.work(data, find, |found, _| Ok(found))
+    }
+
+    /// A text that arrives in parts, before its first byte.
+    fn chunks(&self, profile: &Bound<'_, PyAny>) -> PyResult<NativeChunks> {
+        Ok(NativeChunks::new(Arc::clone(&self.artifact), Arc::clone(&self.scratches), arguments::profile(profile)?))
+    }
+
+    /// A text that grows, empty.
+    fn growing_text(&self, profile: &Bound<'_, PyAny>) -> PyResult<NativeText> {
+        Ok(NativeText::new(Arc::clone(&self.artifact), Arc::clone(&self.scratches), arguments::profile(profile)?))
     }
 
     /// The bytes of the tokens one after the other.
@@ -159,6 +288,21 @@ impl NativeEngine {
         let ids = Ids::of_iterable(ids)?;
         let bytes = py.detach(|| Tokenizer::new(&self.artifact).decode(&ids.numbers, special));
         bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| ids.exception(py, &error, 0))
+    }
+
+    /// The same from ids as little-endian u32.
+    fn decode_u32<'py>(&self, ids: &Bound<'py, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let py = ids.py();
+        let special = arguments::special(special)?;
+        let packed = arguments::bytes("ids", ids)?;
+        let decode = || {
+            let mut bytes = Vec::new();
+            let ids = packed.chunks_exact(4).map(|id| id.iter().rev().fold(0, |id, &byte| id << 8 | u32::from(byte)));
+            Tokenizer::new(&self.artifact).decode_into(ids, special, &mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = if packed.len() < DETACHED { decode() } else { py.detach(decode) };
+        bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error: Error| errors::of_core(py, &error, None))
     }
 
     /// Bytes of a plain token or text of a special one.
@@ -172,7 +316,8 @@ impl NativeEngine {
 
     /// The plain token that has exactly these bytes.
     fn token_id(&self, data: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-        self.detached(data, |tokenizer, bytes| tokenizer.token_id(bytes).map(TokenId::get))
+        let bytes = arguments::bytes("data", data)?;
+        Ok(Tokenizer::new(&self.artifact).token_id(&bytes).map(TokenId::get))
     }
 
     /// A fresh streaming decoder.
@@ -181,6 +326,10 @@ impl NativeEngine {
     }
 }
 
-fn numbers(ids: Vec<TokenId>) -> Vec<u32> {
-    ids.into_iter().map(TokenId::get).collect()
+/// Ids as little-endian u32.
+pub(crate) fn u32_bytes<'py>(py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 4 * ids.len(), |bytes| {
+        bytes.chunks_exact_mut(4).zip(ids).for_each(|(to, id)| to.copy_from_slice(&id.get().to_le_bytes()));
+        Ok(())
+    })
 }

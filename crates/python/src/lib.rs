@@ -4,16 +4,23 @@
 //! the interpreter's lock. A panic would become Python's `PanicException`, but the core has no path to one.
 
 mod arguments;
+mod batch;
 mod engine;
 mod errors;
+mod integers;
+mod scratches;
 mod stream;
+mod text;
 
 use pyo3::prelude::pymodule;
 
-#[pymodule]
+// Nothing here relies on the interpreter's lock: what is shared is immutable or behind a lock of its own.
+#[pymodule(gil_used = false)]
 mod _engine {
     #[pymodule_export]
     use super::engine::NativeEngine;
     #[pymodule_export]
     use super::stream::NativeStream;
+    #[pymodule_export]
+    use super::text::{NativeChunks, NativeText};
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from slm2.artifact.layout import MAX_NORMALIZATION, integer_bytes, integers
@@ -18,7 +19,7 @@ _SCALAR_LIMIT = 0x110000
 Run = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NormalizationTables:
     """What NFC needs beside the arithmetic of Hangul. Keys and parts are scalar values.
 
@@ -31,6 +32,16 @@ class NormalizationTables:
     classes: dict[int, int]
     decompositions: dict[int, tuple[int, ...]]
     compositions: dict[tuple[int, int], int]
+
+    @cached_property
+    def seconds(self) -> frozenset[int]:
+        """Scalar values that a composition draws into another."""
+        return frozenset(second for _, second in self.compositions)
+
+    @cached_property
+    def composites(self) -> frozenset[int]:
+        """Primary composites."""
+        return frozenset(self.compositions.values())
 
 
 def runs_of(classes: dict[int, int]) -> list[Run]:

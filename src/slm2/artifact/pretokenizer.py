@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import deque
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from slm2.errors import Slm2Error
 
 DEAD = 0
 START = 1
+_MAX_BACK = 126
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +109,10 @@ def _check_order(dfa: Dfa) -> None:
 
 
 def _check_accept(dfa: Dfa) -> None:
-    """No match is empty."""
+    """No match is empty or ends far back."""
     for state, depth in enumerate(_depths(dfa)):
         back = dfa.accept[state] - 1
-        if back >= 0 and back >= depth:
+        if back >= 0 and (back >= depth or back > _MAX_BACK):
             raise Slm2Error("artifact_pretokenizer_accept", state=state, back=back, depth=depth)
 
 
@@ -156,22 +158,34 @@ def _undecided(dfa: Dfa) -> set[int]:
     return found
 
 
-def pieces(dfa: Dfa, data: bytes) -> Iterator[tuple[int, int]]:
-    """``(start, end)`` of each piece of ``data``, as contract/artifact.md runs the DFA."""
-    classes, accept, table, width = dfa.classes, dfa.accept, dfa.next, dfa.width
-    start, size = 0, len(data)
-    while start < size:
-        state, end, at = START, start, start
-        while at < size:
-            state = table[state * width + classes[data[at]]]
-            at += 1
-            if accept[state]:
-                end = at - accept[state] + 1
-            if state == DEAD:
-                break
-        else:
-            back = accept[table[state * width + dfa.end_of_input]]
-            if back:
-                end = size - back + 1
+def pieces(dfa: Dfa, data: bytes, limit: int = sys.maxsize) -> Iterator[tuple[int, int]]:
+    """``(start, end)`` of each piece of a text, as contract/artifact.md runs the DFA.
+
+    Raises:
+        Slm2Error: ``pretoken_too_long`` where more than ``limit`` bytes have to be looked at to find where a piece ends.
+    """
+    start = 0
+    while start < len(data):
+        _, end = decide(dfa, data, start, limit=limit)
         yield start, end
         start = end
+
+
+def decide(dfa: Dfa, data: bytes, start: int, *, limit: int) -> tuple[int | None, int]:
+    """Where the piece that begins at ``start`` ends: whatever comes after ``data`` (None where that decides it); and if nothing does.
+
+    Raises:
+        Slm2Error: ``pretoken_too_long``.
+    """
+    classes, accept, table, width = dfa.classes, dfa.accept, dfa.next, dfa.width
+    state, end = START, start
+    for at in range(start, len(data)):
+        state = table[state * width + classes[data[at]]]
+        if state == DEAD:
+            return end, end
+        if at - start == limit:
+            raise Slm2Error("pretoken_too_long", start=start, limit=limit)
+        if accept[state]:
+            end = at + 2 - accept[state]
+    back = accept[table[state * width + dfa.end_of_input]]
+    return None, len(data) + 1 - back if back else end

@@ -72,6 +72,11 @@ class Artifact:
         return {token: token_id for token_id, token in enumerate(self.tokens)}
 
     @cached_property
+    def merged(self) -> frozenset[int]:
+        """Ids that the file states to be reproduced by merging their own bytes; none where it states nothing."""
+        return frozenset() if self.facts is None else frozenset(range(len(self.tokens))).difference(self.facts.not_merged)
+
+    @cached_property
     def byte_ids(self) -> list[int]:
         """Id of each single byte."""
         return [self.token_ids[bytes([byte])] for byte in range(256)]

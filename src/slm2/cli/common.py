@@ -16,9 +16,10 @@ import click
 
 from slm2.artifact import PROFILES, Profile
 from slm2.cli.messages import InputLineError, print_warning
-from slm2.contract import Contract, load, read_file, reading
+from slm2.contract import Contract, load
 from slm2.engine import EngineChoice
 from slm2.errors import Slm2Error
+from slm2.files import read_file, reading
 from slm2.reference.json_text import JsonValue, read_json
 from slm2.template import Finding as FieldFinding
 from slm2.tokenizer import Finding

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,6 +30,7 @@ __all__ = ["Difference", "InProcess", "Testee", "VectorFile", "files", "load", "
 
 VECTOR_PACKAGE = "slm2.conformance.vectors"
 MANIFEST = "manifest.json"
+NO_ID = 2**32 - 1
 
 Vector = Mapping[str, Any]
 Outcome = dict[str, Any]
@@ -127,13 +130,20 @@ def _canonical(outcome: Outcome) -> str:
 class InProcess:
     """An engine of this process behind the faces of the library."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._contracts = {profile: Contract(engine, profile) for profile in PROFILES}
+    def __init__(self, engine: Engine, limited: Callable[[int], Engine]) -> None:
+        """Put an engine behind the testee.
+
+        Args:
+            engine: what answers.
+            limited: opens the same with another ``max_pretoken``, for the vectors that have one.
+        """
+        opened = cache(lambda limit: engine if limit is None else limited(limit))
+        self._contract: Callable[[int | None, Profile], Contract] = cache(lambda limit, profile: Contract(opened(limit), profile))
 
     def answer(self, vector: Vector, profile: Profile) -> Outcome:
         """The library's answer; whatever else an engine throws is an answer too, and never the expected one."""
         try:
-            outcome = {"expect": OPERATIONS[vector["op"]](self._contracts[profile], vector)}
+            outcome = {"expect": OPERATIONS[vector["op"]](self._contract(vector.get("max_pretoken"), profile), vector)}
             _canonical(outcome)
         except Slm2Error as error:
             return {"error": {"code": error.code, "fields": error.fields}}
@@ -170,7 +180,48 @@ def _encode(contract: Contract, vector: Vector) -> Outcome:
 
 
 def _encode_spans(contract: Contract, vector: Vector) -> Outcome:
-    return {"spans": contract.tokenizer.encode_spans(input_text(vector), on_special=_on_special(vector))}
+    unit: Any = vector.get("unit", "bytes")
+    return {"spans": contract.tokenizer.encode_spans(input_text(vector), unit=unit, on_special=_on_special(vector))}
+
+
+def _encode_into(contract: Contract, vector: Vector) -> Outcome:
+    """The memory holds no id before, so that what must stay as it was is seen."""
+    out = array("I", [NO_ID]) * vector["room"]
+    count = contract.tokenizer.encode_into(input_text(vector), out)
+    return {"count": count, "out": [None if token_id == NO_ID else token_id for token_id in out]}
+
+
+def _count(contract: Contract, vector: Vector) -> Outcome:
+    return {"count": contract.tokenizer.count(input_text(vector))}
+
+
+def _count_until(contract: Contract, vector: Vector) -> Outcome:
+    return {"count": contract.tokenizer.count_until(input_text(vector), vector["limit"])}
+
+
+def _chunks(contract: Contract, vector: Vector) -> Outcome:
+    """Every call has an outcome of its own, the end too."""
+    chunks = contract.tokenizer.chunks()
+
+    def call(part: Any) -> Outcome:  # noqa: ANN401  (a text, or a word)
+        ids = chunks.finish() if part == "finish" else chunks.push(input_text(part))
+        return {"ids": ids, "pending": chunks.pending}
+
+    return {"calls": [_outcome(call, part) for part in vector["parts"]]}
+
+
+def _append(contract: Contract, vector: Vector) -> Outcome:
+    """Every call has an outcome of its own, and the text all its ids at the end."""
+    text = contract.tokenizer.encoded_text()
+    calls = [_outcome(lambda part: asdict(text.append(input_text(part))), part) for part in vector["parts"]]
+    return {"calls": calls, "ids": text.ids}
+
+
+def _outcome(call: Callable[[Any], Outcome], argument: object) -> Outcome:
+    try:
+        return call(argument)
+    except Slm2Error as error:
+        return {"error": {"code": error.code, "fields": error.fields}}
 
 
 def _encode_trusted(contract: Contract, vector: Vector) -> Outcome:
@@ -244,6 +295,11 @@ def _row(token: Token) -> list[object]:
 OPERATIONS: dict[str, Callable[[Contract, Vector], Outcome]] = {
     "encode": _encode,
     "encode_spans": _encode_spans,
+    "encode_into": _encode_into,
+    "count": _count,
+    "count_until": _count_until,
+    "chunks": _chunks,
+    "append": _append,
     "encode_trusted": _encode_trusted,
     "find_special": _find_special,
     "decode": _decode,

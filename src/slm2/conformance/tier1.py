@@ -11,7 +11,7 @@ from slm2.artifact import PROFILES, Profile, read
 from slm2.compiler import proofs, source
 from slm2.conformance import suite
 from slm2.conformance.sweeps import SCALAR_LIMIT, blocks, scalars_digest, vocabulary_digest
-from slm2.engine import Engine
+from slm2.engine import Engine, select
 from slm2.errors import Slm2Error
 
 __all__ = ["Check", "Progress", "verify"]
@@ -47,7 +47,7 @@ def verify(engine: Engine, artifact: bytes, source_dir: Path | None, progress: P
 
     Args:
         engine: what is verified.
-        artifact: what it opened; the facts in it are proved again by the reference.
+        artifact: what it opened; the facts in it are proved again by the reference, and for some vectors it is opened anew.
         source_dir: a folder with the publisher's tokenizer.json, to compare entry by entry; None where it is not at hand.
         progress: is called as the checks go on.
 
@@ -65,7 +65,8 @@ def verify(engine: Engine, artifact: bytes, source_dir: Path | None, progress: P
     if source_dir is not None:
         checks["publisher's tokenizer.json"] = _against_source(engine, source.load(source_dir))
     results = [_count(name, total, findings, progress) for name, (total, findings) in checks.items()]
-    return results + [_vectors(engine, name, progress) for name in suite.files()]
+    testee = suite.InProcess(engine, lambda limit: select(engine.name, artifact, limit))
+    return results + [_vectors(testee, name, progress) for name in suite.files()]
 
 
 # How many things a check compares, and for each of them None or what is wrong.
@@ -188,9 +189,9 @@ def _against_source(engine: Engine, loaded: source.Source) -> _Findings:
     return len(expected) + 1, findings()
 
 
-def _vectors(engine: Engine, name: str, progress: Progress) -> Check:
+def _vectors(testee: suite.Testee, name: str, progress: Progress) -> Check:
     file, label = suite.load(name), f"vectors: {name}"
-    differences = suite.run(file, suite.InProcess(engine))
+    differences = suite.run(file, testee)
     asked = sum(len(suite.profiles(vector)) for vector in file.vectors)
     progress(label, asked, asked)
     return Check(label, asked, len(differences), str(differences[0]) if differences else None)

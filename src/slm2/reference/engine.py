@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from slm2.artifact import Profile, read
-from slm2.artifact.layout import integer_bytes
+from slm2.artifact.layout import integer_bytes, integers
+from slm2.errors import Slm2Error
 from slm2.reference import tokenizer
+from slm2.reference.chunks import ReferenceChunks, ReferenceText
 from slm2.reference.stream import ReferenceStream
-from slm2.reference.tokenizer import Special
+from slm2.reference.tokenizer import Settings, Special, Unit
+from slm2.reference.utf8 import to_utf8
 
 
 class ReferenceEngine:
     """One opened artifact; see :class:`slm2.engine.Engine`."""
 
-    name = "reference"
+    name: Literal["reference"] = "reference"
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, max_pretoken: int) -> None:
         self._artifact = read(data)
+        self._max_pretoken = max_pretoken
+
+    def _settings(self, profile: Profile) -> Settings:
+        return Settings(self._artifact, profile, self._max_pretoken)
 
     @property
     def contract_version(self) -> int:
@@ -47,23 +55,64 @@ class ReferenceEngine:
     def provenance(self) -> dict[str, str]:
         return dict(self._artifact.provenance)
 
-    def encode(self, data: bytes, profile: Profile) -> list[int]:
-        return tokenizer.encode(self._artifact, data, profile)
+    @property
+    def max_pretoken(self) -> int:
+        return self._max_pretoken
 
-    def encode_u32(self, data: bytes, profile: Profile) -> bytes:
-        return integer_bytes("I", tokenizer.encode(self._artifact, data, profile))
+    def encode(self, data: str | bytes, profile: Profile) -> list[int]:
+        return tokenizer.encode(self._settings(profile), _bytes(data))
 
-    def encode_spans(self, data: bytes, profile: Profile) -> list[tuple[int, int, int]]:
-        return tokenizer.encode_spans(self._artifact, data, profile)
+    def encode_u32(self, data: str | bytes, profile: Profile) -> bytes:
+        return integer_bytes("I", self.encode(data, profile))
+
+    def encode_into(self, data: bytes, profile: Profile, out: memoryview) -> int:
+        ids = self.encode(data, profile)
+        if len(ids) > len(out):
+            raise Slm2Error("output_too_small", needed=len(ids), found=len(out))
+        for place, token_id in enumerate(ids):
+            out[place] = token_id
+        return len(ids)
+
+    def encode_batch(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[list[int]]:  # noqa: ARG002  (one does)
+        return [self.encode(data, profile) for data in texts]
+
+    def encode_batch_u32(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[bytes]:  # noqa: ARG002
+        return [self.encode_u32(data, profile) for data in texts]
+
+    def count(self, data: str | bytes, profile: Profile) -> int:
+        return len(self.encode(data, profile))
+
+    def count_until(self, data: str | bytes, profile: Profile, limit: int) -> int | None:
+        count = 0
+        for ids in tokenizer.encoded_pieces(self._settings(profile), _bytes(data)):
+            count += len(ids)
+            if count > limit:
+                return None
+        return count
+
+    def encode_spans(self, data: bytes, profile: Profile, unit: Unit) -> list[tuple[int, int, int]]:
+        return tokenizer.encode_spans(self._settings(profile), data, unit)
 
     def encode_trusted(self, data: bytes, profile: Profile) -> list[int]:
-        return tokenizer.encode_trusted(self._artifact, data, profile)
+        return tokenizer.encode_trusted(self._settings(profile), data)
+
+    def encode_trusted_u32(self, data: bytes, profile: Profile) -> bytes:
+        return integer_bytes("I", self.encode_trusted(data, profile))
+
+    def chunks(self, profile: Profile) -> ReferenceChunks:
+        return ReferenceChunks(self._settings(profile))
+
+    def growing_text(self, profile: Profile) -> ReferenceText:
+        return ReferenceText(self._settings(profile))
 
     def find_special(self, data: bytes) -> list[tuple[int, int, int]]:
         return tokenizer.find_special(self._artifact, data)
 
     def decode(self, ids: Sequence[int], special: Special) -> bytes:
         return tokenizer.decode(self._artifact, ids, special)
+
+    def decode_u32(self, ids: bytes, special: Special) -> bytes:
+        return self.decode(integers("I", ids), special)
 
     def token_bytes(self, token_id: int) -> bytes:
         return tokenizer.decode(self._artifact, [token_id], "bytes")
@@ -73,3 +122,7 @@ class ReferenceEngine:
 
     def stream_decoder(self, special: Special) -> ReferenceStream:
         return ReferenceStream(self._artifact, special)
+
+
+def _bytes(data: str | bytes) -> bytes:
+    return to_utf8(data) if isinstance(data, str) else data

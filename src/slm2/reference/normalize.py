@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from slm2.artifact.normalization import NormalizationTables
-from slm2.reference.utf8 import scalars
+from slm2.reference.utf8 import character_length, is_open, scalar_length, scalars
 
 # Hangul, by arithmetic (Unicode Standard, section 3.12).
 SYLLABLE_BASE, LEAD_BASE, VOWEL_BASE, TAIL_BASE = 0xAC00, 0x1100, 0x1161, 0x11A7
@@ -58,6 +58,57 @@ def normalize(data: bytes, tables: NormalizationTables) -> list[Normalized]:
             result.append(Normalized(data[start:end], start, end, True))
             stretch = []
     return result + _normalized(stretch, tables, data)
+
+
+def too_long_stretch(data: bytes, tables: NormalizationTables, limit: int) -> int | None:
+    """Where the first stretch of more than ``limit`` bytes begins, counted to the last scalar value that does not part it.
+
+    A stretch begins with the text, after ill-formed bytes, and with each scalar value that parts.
+    """
+    stretch = 0
+    if len(data) <= limit:
+        return None
+    for start, end, value in scalars(data):
+        if value is None:
+            stretch = end
+        elif parts(value, tables):
+            stretch = start
+        elif start - stretch > limit:
+            return stretch
+    return None
+
+
+def settled(data: bytes, tables: NormalizationTables) -> int:
+    """The bytes at the beginning of ``data`` that no more text changes the normal form of; those after them wait."""
+    end = 0
+    rest = data
+    while rest:
+        at = len(data) - len(rest)
+        length = scalar_length(rest, 0)
+        if length:
+            if parts(ord(rest[:length].decode("utf-8")), tables):
+                end = at
+        elif is_open(rest):
+            break
+        else:
+            length = character_length(rest)
+            end = at + length
+        rest = rest[length:]
+    return end
+
+
+def parts(value: int, tables: NormalizationTables) -> bool:
+    """Whether what comes before a scalar value and what comes from it on can be normalised apart (contract/normalization.md)."""
+    if tables.classes.get(value, 0) or value in tables.seconds:
+        return False
+    if not 0 <= value - SYLLABLE_BASE < SYLLABLE_COUNT:
+        if 0 <= value - VOWEL_BASE < VOWEL_COUNT or 0 < value - TAIL_BASE < TAIL_COUNT:
+            return False
+        if value not in tables.decompositions:
+            return True
+        if value not in tables.composites:
+            return False
+    return parts(decompose(value, tables)[0], tables)
 
 
 def decompose(value: int, tables: NormalizationTables) -> tuple[int, ...]:

@@ -40,6 +40,20 @@ def scalar_length(data: bytes, at: int) -> int:
     return len(ranges) if well_formed else 0
 
 
+def character_length(data: bytes) -> int:
+    """Length of the first character of bytes that are not empty: a scalar value, or what stands for one U+FFFD where it is ill formed.
+
+    That is a *maximal subpart* (Unicode Standard, section 3.9): the longest beginning of a scalar value, at least one byte.
+    """
+    ranges = _SEQUENCE_OF_LEAD.get(data[0], ())
+    length = 0
+    for byte, (low, high) in zip(data, ranges, strict=False):
+        if not low <= byte <= high:
+            break
+        length += 1
+    return max(length, 1)
+
+
 def is_open(tail: bytes) -> bool:
     """Whether ``tail`` is the proper beginning of a scalar value, so that more bytes can make it well formed."""
     ranges = _SEQUENCE_OF_LEAD.get(tail[0], ()) if tail else ()

@@ -1,6 +1,7 @@
 //! SHA-256, and the two digests of an artifact (contract/artifact.md, two digests).
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use sha2::{Digest, Sha256};
 
@@ -8,6 +9,8 @@ use super::layout;
 use super::merges::Merges;
 
 const SEMANTIC_PREFIX: &[u8] = b"slm2 semantic 1\n";
+/// Merges that are gathered for the digest.
+const MERGES_AT_A_TIME: usize = 1024;
 const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
 /// Lower-case hex, with `separator` between bytes.
@@ -44,12 +47,16 @@ impl Semantic {
     /// The merges in rank order, wherever their rows lie.
     pub(crate) fn merges(&mut self, merges: &Merges<'_>, slot_of_rank: &[u32]) {
         self.begin(layout::MERGES, 12 * slot_of_rank.len() as u64);
-        for &slot in slot_of_rank {
-            if let Some(slot) = merges.slot(slot) {
+        // Many at a time: the digest takes whole blocks far faster than single numbers.
+        let mut bytes = Vec::with_capacity(12 * MERGES_AT_A_TIME);
+        for slots in slot_of_rank.chunks(MERGES_AT_A_TIME) {
+            bytes.clear();
+            for slot in slots.iter().filter_map(|&slot| merges.slot(slot)) {
                 for number in [slot.left, slot.right, merges.merged(slot.rank).unwrap_or(0)] {
-                    self.0.update(number.to_le_bytes());
+                    bytes.extend_from_slice(&number.to_le_bytes());
                 }
             }
+            self.0.update(&bytes);
         }
     }
 

@@ -3,6 +3,25 @@
 use super::layout::{part, size};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
+use crate::ids::TokenId;
+
+/// The section, opened; without any fact where an artifact has none.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts<'a> {
+    merged: &'a [u8],
+}
+
+impl<'a> Facts<'a> {
+    /// The section of a checked artifact.
+    pub(crate) fn over(section: &'a [u8]) -> Self {
+        Self { merged: part(section, 0, size(section) / 2) }
+    }
+
+    /// Whether merging the bytes of a token gives that token.
+    pub(crate) fn merged(self, id: TokenId) -> bool {
+        self.merged.get(id.index() / 8).is_some_and(|bits| bits >> (id.index() % 8) & 1 == 1)
+    }
+}
 
 /// The first half of step 9 of the order of checks.
 pub(crate) fn check(section: &[u8], vocabulary_size: u32) -> Result<(), Error> {

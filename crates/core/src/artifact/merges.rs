@@ -8,7 +8,7 @@ use super::layout::{self, align, part, size, u32_at, u32_from, u64_at};
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Value};
 use crate::error_code::ErrorCode;
-use crate::ids::{Rank, TokenId};
+use crate::ids::TokenId;
 
 const HEAD: u64 = 20;
 const MAX_SLOTS: u32 = 1 << 22;
@@ -17,6 +17,8 @@ const MAX_SEED: u32 = (1 << 22) - 1;
 /// In place of the first id: the ids are listed.
 const LISTED: u32 = u32::MAX;
 const USED: u64 = 1 << 63;
+/// In place of a rank, and greater than any: the two do not merge.
+pub(crate) const NO_RANK: u32 = u32::MAX;
 /// Bits of a slot for an id or a rank.
 const FIELD: u64 = (1 << 21) - 1;
 
@@ -31,13 +33,6 @@ pub(crate) struct Merges<'a> {
     bases: &'a [u8],
     slots: &'a [u8],
     ids: &'a [u8],
-}
-
-/// What two neighbours become.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Merge {
-    pub(crate) rank: Rank,
-    pub(crate) id: TokenId,
 }
 
 /// A used slot, all its numbers as they stand there.
@@ -106,14 +101,16 @@ impl<'a> Merges<'a> {
         Err(Error::new(ErrorCode::ArtifactMergesCount, fields))
     }
 
-    /// The merge of two neighbours.
-    pub(crate) fn find(&self, left: TokenId, right: TokenId) -> Option<Merge> {
-        let slot = u64_at(self.slots, self.place(left.get(), right.get())?.1 as usize)?;
-        if slot & !(FIELD << 42) != USED | u64::from(right.get()) << 21 | u64::from(left.get()) {
-            return None;
-        }
-        let rank = field(slot, 42);
-        Some(Merge { rank: Rank(rank), id: TokenId::new(self.merged(rank)?) })
+    /// The rank of the merge of two neighbours; the lowest goes first. `NO_RANK` where they do not merge.
+    #[inline]
+    pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
+        let place = self.place(left.get(), right.get()).map_or(usize::MAX, |(_, slot)| slot as usize);
+        let slot = u64_at(self.slots, place).unwrap_or(0);
+        let pair = USED | u64::from(right.get()) << 21 | u64::from(left.get());
+        let differs = (slot ^ pair) & !(FIELD << 42) != 0;
+        // All bits are set where the slot is of another pair. No branch: whether two neighbours merge, nothing predicts, and the
+        // look-ups of both sides are to overlap.
+        field(slot, 42) | u32::from(differs).wrapping_neg()
     }
 
     /// The id that the merge of a rank makes.
@@ -128,16 +125,19 @@ impl<'a> Merges<'a> {
     }
 
     /// Row and slot of a pair (contract/artifact.md, row and column). Arithmetic is modulo 2^64 by the format.
+    #[inline]
     fn place(&self, left: u32, right: u32) -> Option<(u32, u32)> {
         let key = (u64::from(left) << 21 | u64::from(right)).wrapping_add(u64::from(self.seed) << 42);
         let x = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let x = (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let row = u32::try_from(x.checked_shr(64_u32.saturating_sub(self.row_bits)).unwrap_or(0)).ok()?;
+        // 1 to 21 bits, or none, where all pairs have row 0.
+        let row = x >> 1 >> (63 - self.row_bits);
         let column = ((x & 0xFFFF_FFFF) * u64::from(self.slot_count)) >> 32;
         // Both parts are below slot_count.
-        let sum = u64::from(u32_at(self.bases, row as usize)?) + column;
+        let sum = u64::from(u32_at(self.bases, usize::try_from(row).ok()?)?) + column;
         let slots = u64::from(self.slot_count);
-        Some((row, u32::try_from(if sum < slots { sum } else { sum - slots }).ok()?))
+        let slot = if sum < slots { sum } else { sum - slots };
+        Some((u32::try_from(row).ok()?, u32::try_from(slot).ok()?))
     }
 
     /// Each slot is its pair's and makes the id of its two parts, and each rank occurs once.
@@ -148,22 +148,56 @@ impl<'a> Merges<'a> {
             return Err(error(ErrorCode::ArtifactMergesBase, "row", row));
         }
         self.check_ids(vocabulary)?;
-        let mut slot_of_rank = vec![None; self.count as usize];
-        let mut is_used = vec![false; rows as usize];
-        for index in (0..self.slot_count).filter(|&index| u64_at(self.slots, index as usize) != Some(0)) {
-            let (row, rank) = self.check_slot(index, vocabulary, &slot_of_rank)?;
-            if let (Some(place), Some(mark)) = (slot_of_rank.get_mut(rank as usize), is_used.get_mut(row as usize)) {
-                (*place, *mark) = (Some(index), true);
+        // The bytes by rank, since what merges make lies in that order; where anything is wrong, slot by slot, to find what is first.
+        if let Ok(slot_of_rank) = self.place_slots(vocabulary, |_| true) {
+            let mut slots = slot_of_rank.iter().filter_map(|&slot| self.slot(slot));
+            if slots.all(|slot| self.adds_up(&slot, vocabulary)) {
+                return Ok(slot_of_rank);
             }
         }
-        if let Some(rank) = slot_of_rank.iter().position(Option::is_none) {
+        self.place_slots(vocabulary, |slot| self.adds_up(slot, vocabulary))
+    }
+
+    /// The slot of each rank, checked slot by slot.
+    fn place_slots(&self, vocabulary: &Vocabulary<'_>, adds_up: impl Fn(&Slot) -> bool) -> Result<Vec<u32>, Error> {
+        let rows = 1_u32 << self.row_bits;
+        let mut slot_of_rank = vec![u32::MAX; self.count as usize];
+        let mut is_used = vec![false; rows as usize];
+        for index in (0..self.slot_count).filter(|&index| u64_at(self.slots, index as usize) != Some(0)) {
+            let (slot, row) = self.check_slot(index, vocabulary)?;
+            match slot_of_rank.get_mut(slot.rank as usize) {
+                Some(place @ &mut u32::MAX) => *place = index,
+                _ => return Err(error(ErrorCode::ArtifactMergesRank, "rank", slot.rank)),
+            }
+            if !adds_up(&slot) {
+                return Err(error(ErrorCode::ArtifactMergesBytes, "rank", slot.rank));
+            }
+            if let Some(mark) = is_used.get_mut(row as usize) {
+                *mark = true;
+            }
+        }
+        if let Some(rank) = slot_of_rank.iter().position(|&slot| slot == u32::MAX) {
             return Err(error(ErrorCode::ArtifactMergesRank, "rank", rank));
         }
-        let idle = bases().zip(&is_used).find(|&((_, base), &is_used)| base != 0 && !is_used);
-        if let Some(((row, _), _)) = idle {
+        let bases = (0..rows).zip(&is_used).filter(|(_, is_used)| !**is_used);
+        if let Some((row, _)) = bases.into_iter().find(|&(row, _)| u32_at(self.bases, row as usize) != Some(0)) {
             return Err(error(ErrorCode::ArtifactMergesBase, "row", row));
         }
-        Ok(slot_of_rank.into_iter().flatten().collect())
+        Ok(slot_of_rank)
+    }
+
+    /// Whether a merge makes the bytes of its two parts.
+    fn adds_up(&self, slot: &Slot, vocabulary: &Vocabulary<'_>) -> bool {
+        let ids = [slot.left, slot.right, self.merged(slot.rank).unwrap_or(0)];
+        let [left, right, whole] = ids.map(|number| vocabulary.token(TokenId::new(number)));
+        if whole.len() != left.len() + right.len() {
+            return false;
+        }
+        // Nearly all are short enough to be compared as numbers.
+        match (layout::as_number(whole), layout::as_number(left), layout::as_number(right)) {
+            (Some(whole), Some(left_bytes), Some(right)) => whole == left_bytes | right << (8 * left.len()),
+            _ => whole.strip_prefix(left) == Some(right),
+        }
     }
 
     /// The ids that merges make are plain, and listed only where they are not consecutive.
@@ -180,36 +214,22 @@ impl<'a> Merges<'a> {
         if is_sparing { Ok(()) } else { Err(error(ErrorCode::ArtifactMergesIds, "rank", self.count)) }
     }
 
-    /// Row and rank of a used slot that is as it must be.
-    fn check_slot(
-        &self,
-        index: u32,
-        vocabulary: &Vocabulary<'_>,
-        slot_of_rank: &[Option<u32>],
-    ) -> Result<(u32, u32), Error> {
+    /// A used slot that is as it must be, and its row.
+    fn check_slot(&self, index: u32, vocabulary: &Vocabulary<'_>) -> Result<(Slot, u32), Error> {
         let known = |slot: &Slot| slot.left.max(slot.right) < vocabulary.count && slot.rank < self.count;
         let placed = |slot: Slot| {
             let (row, place) = self.place(slot.left, slot.right)?;
             (place == index).then_some((slot, row))
         };
-        let Some((slot, row)) = self.slot(index).filter(known).and_then(placed) else {
-            return Err(error(ErrorCode::ArtifactMergesSlot, "slot", index));
-        };
-        if slot_of_rank.get(slot.rank as usize).copied().flatten().is_some() {
-            return Err(error(ErrorCode::ArtifactMergesRank, "rank", slot.rank));
-        }
-        let merged = self.merged(slot.rank).unwrap_or(0);
-        let [left, right, id] = [slot.left, slot.right, merged].map(|number| vocabulary.token(TokenId::new(number)));
-        if id.strip_prefix(left) != Some(right) {
-            return Err(error(ErrorCode::ArtifactMergesBytes, "rank", slot.rank));
-        }
-        Ok((row, slot.rank))
+        let slot = self.slot(index).filter(known).and_then(placed);
+        slot.ok_or_else(|| error(ErrorCode::ArtifactMergesSlot, "slot", index))
     }
 }
 
 /// The 21 bits of a slot from `shift` on.
-fn field(slot: u64, shift: u32) -> u32 {
-    u32::try_from(slot >> shift & FIELD).unwrap_or(0)
+#[allow(clippy::cast_possible_truncation)]
+const fn field(slot: u64, shift: u32) -> u32 {
+    (slot >> shift & FIELD) as u32
 }
 
 fn error(code: ErrorCode, field: &'static str, value: impl Into<Value>) -> Error {

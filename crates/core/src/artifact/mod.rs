@@ -10,7 +10,7 @@ mod facts;
 mod layout;
 mod merges;
 mod normalization;
-mod pretokenizer;
+pub(crate) mod pretokenizer;
 mod provenance;
 mod special;
 mod vocabulary;
@@ -19,12 +19,13 @@ use alloc::string::String;
 
 use crate::error::Error;
 use crate::error_code::ErrorCode;
-use crate::tokenizer::{BytePairs, Scanner, Seams};
+use crate::tokenizer::{BytePairs, Scanner, Seams, SpecialAutomaton};
 
 pub(crate) use digest::hex;
-pub(crate) use merges::{Merge, Merges};
-pub(crate) use normalization::{Decomposition, Normalization, NormalizationIndex};
-pub(crate) use pretokenizer::{DEAD, Pretokenizer, START};
+pub(crate) use facts::Facts;
+pub(crate) use merges::{Merges, NO_RANK};
+pub(crate) use normalization::{Decomposition, Normalization, NormalizationIndex, ScalarTraits};
+pub(crate) use pretokenizer::Pretokenizer;
 pub(crate) use special::SpecialTokens;
 pub(crate) use vocabulary::{Vocabulary, VocabularyIndex};
 
@@ -32,11 +33,14 @@ pub(crate) use vocabulary::{Vocabulary, VocabularyIndex};
 /// not change while it lives; if they do, answers are wrong, but nothing worse.
 pub struct Artifact<B> {
     data: B,
+    /// The semantic digest.
+    digest: [u8; 32],
     sections: Sections,
     vocabulary: VocabularyIndex,
     special: SpecialTokens,
     normalization: Option<NormalizationIndex>,
-    scanner: Option<Scanner>,
+    special_automaton: SpecialAutomaton,
+    scanner: Scanner,
     byte_pairs: BytePairs,
     seams: Seams,
 }
@@ -47,6 +51,7 @@ struct Sections {
     merges: (u64, u64),
     vocabulary: (u64, u64),
     normalization: Option<(u64, u64)>,
+    facts: Option<(u64, u64)>,
     provenance: (u64, u64),
 }
 
@@ -66,6 +71,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
             merges: mandatory(layout::MERGES),
             vocabulary: mandatory(layout::VOCABULARY),
             normalization: find(layout::NORMALIZATION),
+            facts: find(layout::FACTS),
             provenance: mandatory(layout::PROVENANCE),
         };
         let special_section = content(mandatory(layout::SPECIAL));
@@ -75,7 +81,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         let pretokenizer = Pretokenizer::check(bytes, sections.pretokenizer.0, sections.pretokenizer.1)?;
         let (merges, slot_of_rank) = Merges::check(bytes, sections.merges.0, sections.merges.1, &tokens)?;
         let normalization = sections.normalization.map(|place| Normalization::check(content(place))).transpose()?;
-        if let Some(place) = find(layout::FACTS) {
+        if let Some(place) = sections.facts {
             facts::check(content(place), vocabulary_size)?;
         }
         provenance::check(content(sections.provenance))?;
@@ -86,13 +92,26 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         semantic.merges(&merges, &slot_of_rank);
         semantic.section(layout::VOCABULARY, content(sections.vocabulary));
         semantic.section(layout::NORMALIZATION, sections.normalization.map_or(&[], content));
+        semantic.section(layout::FACTS, sections.facts.map_or(&[], content));
         check_semantic(bytes, &semantic.finish())?;
 
         let normalization = normalization.map(|tables| tables.index());
         let scanner = Scanner::new(&pretokenizer);
-        let byte_pairs = BytePairs::new(&merges, &vocabulary.of_byte);
+        let byte_pairs = BytePairs::new(&merges, tokens, &vocabulary.of_byte);
         let seams = Seams::new(tokens);
-        Ok(Self { data, sections, vocabulary, special, normalization, scanner, byte_pairs, seams })
+        let special_automaton = SpecialAutomaton::new(&special);
+        Ok(Self {
+            sections,
+            vocabulary,
+            special,
+            special_automaton,
+            normalization,
+            scanner,
+            byte_pairs,
+            seams,
+            digest: recorded_semantic(bytes).try_into().unwrap_or_default(),
+            data,
+        })
     }
 
     /// What the contents mean.
@@ -142,12 +161,25 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         &self.special
     }
 
+    #[cfg(test)]
     pub(crate) fn pretokenizer(&self) -> Pretokenizer<'_> {
         Pretokenizer::over(self.content(self.sections.pretokenizer))
     }
 
-    pub(crate) fn scanner(&self) -> Option<&Scanner> {
-        self.scanner.as_ref()
+    pub(crate) fn special_automaton(&self) -> &SpecialAutomaton {
+        &self.special_automaton
+    }
+
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        Facts::over(self.sections.facts.map_or(&[], |place| self.content(place)))
+    }
+
+    pub(crate) fn scanner(&self) -> &Scanner {
+        &self.scanner
     }
 
     pub(crate) fn seams(&self) -> &Seams {

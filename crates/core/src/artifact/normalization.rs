@@ -16,6 +16,7 @@ const DECOMPOSITION_SIZE: u32 = 24;
 const COMPOSITION_SIZE: u32 = 12;
 /// Hangul syllables: arithmetic, never in the tables.
 const SYLLABLES: core::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
+const HANGUL_LEADS: core::ops::RangeInclusive<u32> = 0x1100..=0x1112;
 
 /// The section, opened. Scalar values are u32 as they stand there.
 #[derive(Clone, Copy)]
@@ -25,29 +26,128 @@ pub(crate) struct Normalization<'a> {
     compositions: &'a [u8],
 }
 
-/// What the tables say about scalar values one by one.
+/// What the tables say about scalar values one by one, in pages of 256; most share the page of those about which nothing is said.
 pub(crate) struct NormalizationIndex {
-    /// Below it no scalar value has a class, has a decomposition or is second in a composition.
-    pub(crate) lowest: u32,
-    /// Those that are second in a composition, sorted.
-    pub(crate) seconds: Vec<u32>,
-    /// A bit for each scalar value that a text may have and not be its own NFC.
-    unstable: Vec<u64>,
-    /// The lowest of them.
-    lowest_unstable: u32,
+    page_of: Vec<u16>,
+    traits: Vec<ScalarTraits>,
+    /// For each byte: every scalar value that begins with it parts the text, or none begins with it.
+    is_plain: [bool; 256],
 }
 
-impl NormalizationIndex {
-    /// Whether a text is its own NFC for sure: it has no scalar value with a class, none that another is drawn from, and none
-    /// that does not come back from its decomposition.
-    pub(crate) fn is_stable(&self, text: &[u8]) -> bool {
-        text.is_ascii()
-            || text.utf8_chunks().all(|chunk| chunk.valid().chars().all(|scalar| !self.is_unstable(scalar.into())))
+/// What normalisation may do to a scalar value.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ScalarTraits(u16);
+
+impl ScalarTraits {
+    const MAY_CHANGE: u16 = 1 << 8;
+    const DECOMPOSES: u16 = 1 << 9;
+
+    /// The canonical combining class.
+    pub(crate) const fn class(self) -> u8 {
+        self.0.to_le_bytes()[0]
     }
 
-    fn is_unstable(&self, scalar: u32) -> bool {
-        let bit = |word: &u64| word >> (scalar % 64) & 1 == 1;
-        scalar >= self.lowest_unstable && self.unstable.get(scalar as usize / 64).is_none_or(bit)
+    /// Whether it may be changed though the order of classes is kept: it is drawn into another or begins with such a one, or does
+    /// not come back from its decomposition.
+    pub(crate) const fn may_change(self) -> bool {
+        self.0 & Self::MAY_CHANGE != 0
+    }
+
+    /// Whether the table of decompositions has it.
+    pub(crate) const fn decomposes(self) -> bool {
+        self.0 & Self::DECOMPOSES != 0
+    }
+
+    /// Whether it *parts* the text: what comes before it and what comes from it on can be normalised apart.
+    pub(crate) const fn parts(self) -> bool {
+        self.class() == 0 && !self.may_change()
+    }
+}
+
+/// Scalar values of a page.
+const PAGE: u32 = 256;
+
+impl NormalizationIndex {
+    fn new() -> Self {
+        let pages = 0x11_0000 / PAGE;
+        let traits = vec![ScalarTraits::default(); PAGE as usize];
+        Self { page_of: vec![0; pages as usize], traits, is_plain: [true; 256] }
+    }
+
+    /// Note the bytes that scalar values begin with that do not part the text.
+    fn note_leads(&mut self) {
+        for (page, first) in (0..0x11_0000).step_by(PAGE as usize).enumerate() {
+            if self.page_of.get(page).is_none_or(|&page| page == 0) {
+                continue;
+            }
+            for scalar in first..first + PAGE {
+                if self.traits(scalar).parts() {
+                    continue;
+                }
+                let mut buffer = [0; 4];
+                let encoded = char::from_u32(scalar).map(|scalar| &*scalar.encode_utf8(&mut buffer));
+                let lead = encoded.and_then(|encoded| encoded.as_bytes().first().copied());
+                if let Some(is_plain) = lead.and_then(|lead| self.is_plain.get_mut(usize::from(lead))) {
+                    *is_plain = false;
+                }
+            }
+        }
+    }
+
+    /// Whether a text is its own NFC for sure, with no stretch of more than `limit` bytes that do not part it.
+    pub(crate) fn is_stable(&self, text: &[u8], limit: usize) -> bool {
+        if text.is_ascii() {
+            return true;
+        }
+        // Where the stretch at hand begins and how far it was looked through: behind it, all is plain or ill formed.
+        let (mut stretch, mut end, mut last_class) = (0, 0, 0);
+        let mut at = 0;
+        while let Some(skipped) = text.get(at..).and_then(|rest| rest.iter().position(|&byte| !self.is_plain(byte))) {
+            at += skipped;
+            let Some(scalar) = first_scalar(text.get(at..).unwrap_or_default()) else {
+                at += 1;
+                continue;
+            };
+            let traits = self.traits(scalar.into());
+            if at != end {
+                // What was skipped last parts the text, and is part of the stretch: its length counts with at most four bytes.
+                (stretch, last_class) = (at.saturating_sub(4), 0);
+            }
+            if traits.parts() {
+                (stretch, last_class) = (at, 0);
+            } else if traits.class() < last_class || traits.may_change() || at - stretch > limit {
+                return false;
+            } else {
+                last_class = traits.class();
+            }
+            at += scalar.len_utf8();
+            end = at;
+        }
+        true
+    }
+
+    fn is_plain(&self, byte: u8) -> bool {
+        self.is_plain.get(usize::from(byte)).copied().unwrap_or(false)
+    }
+
+    /// What is said about a scalar value.
+    #[inline]
+    pub(crate) fn traits(&self, scalar: u32) -> ScalarTraits {
+        let page = self.page_of.get((scalar / PAGE) as usize).copied().unwrap_or(0);
+        self.traits.get(usize::from(page) * PAGE as usize + (scalar % PAGE) as usize).copied().unwrap_or_default()
+    }
+
+    fn change(&mut self, scalar: u32, change: impl FnOnce(u16) -> u16) {
+        let Some(page) = self.page_of.get_mut((scalar / PAGE) as usize) else { return };
+        if *page == 0 {
+            // At most 4,352 pages.
+            *page = u16::try_from(self.traits.len() / PAGE as usize).unwrap_or(0);
+            self.traits.resize(self.traits.len() + PAGE as usize, ScalarTraits::default());
+        }
+        let place = usize::from(*page) * PAGE as usize + (scalar % PAGE) as usize;
+        if let Some(traits) = self.traits.get_mut(place) {
+            traits.0 = change(traits.0);
+        }
     }
 }
 
@@ -139,49 +239,36 @@ impl<'a> Normalization<'a> {
 
     /// The index of these tables.
     pub(crate) fn index(&self) -> NormalizationIndex {
-        let mut seconds: Vec<u32> = (0..self.composition_count())
-            .filter_map(|index| self.composition(index))
-            .map(|[_, second, _]| second)
-            .collect();
-        seconds.sort_unstable();
-        seconds.dedup();
-        let first_run = self.run(0).map(|[first, _, _]| first);
-        let first_decomposition = self.decomposition_at(0).map(|(scalar, _)| scalar);
-        let first_second = seconds.first().copied();
-        let lowest = [first_run, first_decomposition, first_second].into_iter().flatten().min().unwrap_or(u32::MAX);
-        let unstable = self.unstable(&seconds);
-        let lowest_unstable = unstable.iter().zip((0_u32..).step_by(64)).find(|&(&word, _)| word != 0);
-        let lowest_unstable = lowest_unstable.map_or(u32::MAX, |(word, base)| base + word.trailing_zeros());
-        NormalizationIndex { lowest, seconds, unstable, lowest_unstable }
-    }
-
-    /// See [`NormalizationIndex::unstable`].
-    fn unstable(&self, seconds: &[u32]) -> Vec<u64> {
-        let mut bits = vec![0_u64; 0x11_0000 / 64];
-        let mut set = |scalar: u32, value: bool| {
-            if let Some(word) = bits.get_mut(scalar as usize / 64) {
-                let bit = 1 << (scalar % 64);
-                *word = if value { *word | bit } else { *word & !bit };
-            }
-        };
-        for index in 0..self.decomposition_count() {
-            if let Some((scalar, _)) = self.decomposition_at(index) {
-                set(scalar, true);
-            }
+        let mut index = NormalizationIndex::new();
+        let may_change = |traits| traits | ScalarTraits::MAY_CHANGE;
+        for [first, last, class] in (0..self.run_count()).filter_map(|at| self.run(at)) {
+            let class = u16::try_from(class).unwrap_or(0);
+            (first..=last).for_each(|scalar| index.change(scalar, |traits| traits | class));
         }
-        // A primary composite comes back from its decomposition, where nothing else is drawn in.
-        for [_, _, composite] in (0..self.composition_count()).filter_map(|index| self.composition(index)) {
-            set(composite, false);
+        for (scalar, _) in (0..self.decomposition_count()).filter_map(|at| self.decomposition_at(at)) {
+            index.change(scalar, |traits| may_change(traits) | ScalarTraits::DECOMPOSES);
         }
-        for [first, last, _] in (0..self.run_count()).filter_map(|index| self.run(index)) {
-            (first..=last).for_each(|scalar| set(scalar, true));
+        let compositions = || (0..self.composition_count()).filter_map(|at| self.composition(at));
+        // A primary composite comes back from its decomposition.
+        for [_, _, composite] in compositions() {
+            index.change(composite, |traits| traits & !ScalarTraits::MAY_CHANGE);
         }
-        for &second in seconds {
-            set(second, true);
+        for [_, second, _] in compositions() {
+            index.change(second, may_change);
         }
         // The vowels and the trailing consonants of Hangul.
-        (0x1161..=0x1175).chain(0x11A8..=0x11C2).for_each(|scalar| set(scalar, true));
-        bits
+        (0x1161..=0x1175).chain(0x11A8..=0x11C2).for_each(|scalar| index.change(scalar, may_change));
+        // What begins with a scalar value that is drawn into another, or with a mark, is not parted from what comes before.
+        for (scalar, whole) in (0..self.decomposition_count()).filter_map(|at| self.decomposition_at(at)) {
+            if whole.parts().next().is_some_and(|first| !index.traits(first).parts()) {
+                index.change(scalar, may_change);
+            }
+        }
+        if HANGUL_LEADS.clone().any(|lead| !index.traits(lead).parts()) {
+            SYLLABLES.for_each(|syllable| index.change(syllable, may_change));
+        }
+        index.note_leads();
+        index
     }
 
     fn run_count(&self) -> usize {
@@ -280,6 +367,18 @@ impl<'a> Normalization<'a> {
             previous = Some((first, second));
         }
         Ok(())
+    }
+}
+
+/// The well-formed scalar value at the beginning of a text.
+fn first_scalar(text: &[u8]) -> Option<char> {
+    if let Some(&[lead @ 0xC2..=0xDF, tail @ 0x80..=0xBF]) = text.first_chunk() {
+        return char::from_u32(u32::from(lead & 0x1F) << 6 | u32::from(tail & 0x3F));
+    }
+    let head = text.get(..text.len().min(4))?;
+    match core::str::from_utf8(head) {
+        Ok(head) => head.chars().next(),
+        Err(error) => core::str::from_utf8(head.get(..error.valid_up_to())?).ok()?.chars().next(),
     }
 }
 

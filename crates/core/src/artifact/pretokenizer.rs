@@ -21,6 +21,9 @@ pub(crate) const DEAD: State = State(0);
 /// Where a piece begins.
 pub(crate) const START: State = State(1);
 
+/// How many bytes back a match may end: 1 + that has seven bits.
+const MAX_BACK: usize = 126;
+
 /// The section, opened. Symbols are the byte classes and, after them, the end of input.
 #[derive(Clone, Copy)]
 pub(crate) struct Pretokenizer<'a> {
@@ -95,6 +98,7 @@ impl<'a> Pretokenizer<'a> {
     }
 
     /// The state after a byte.
+    #[cfg(test)]
     pub(crate) fn after_byte(&self, state: State, byte: u8) -> State {
         let class = self.class_of_byte.get(usize::from(byte)).copied().unwrap_or(0);
         self.after(state, class.into())
@@ -192,10 +196,11 @@ impl<'a> Pretokenizer<'a> {
         Ok(())
     }
 
-    /// No match is empty.
+    /// No match is empty or ends far back.
     fn check_accept(&self) -> Result<(), Error> {
         for (state, depth) in self.all_states().zip(self.depths()) {
-            if let Some(back) = self.match_back(state).filter(|&back| back as u64 >= u64::from(depth)) {
+            let refused = |back: &usize| *back as u64 >= u64::from(depth) || *back > MAX_BACK;
+            if let Some(back) = self.match_back(state).filter(refused) {
                 let fields = [("state", u32::from(state.0).into()), ("back", back.into()), ("depth", depth.into())];
                 return Err(Error::new(ErrorCode::ArtifactPretokenizerAccept, fields));
             }

@@ -18,19 +18,16 @@ pub(crate) struct SpecialToken {
     pub(crate) text: Box<[u8]>,
 }
 
-/// The special tokens of a checked section, to be found by id and by text.
+/// The special tokens of a checked section, to be found by id.
 pub(crate) struct SpecialTokens {
     by_id: Vec<SpecialToken>,
-    by_text: Vec<(Box<[u8]>, TokenId)>,
 }
 
 impl SpecialTokens {
     /// Step 5 of the order of checks.
     pub(crate) fn check(section: &[u8], vocabulary_size: u32) -> Result<Self, Error> {
         let by_id = parse(section, vocabulary_size)?;
-        let mut by_text: Vec<_> = by_id.iter().map(|token| (token.text.clone(), token.id)).collect();
-        by_text.sort_unstable();
-        Ok(Self { by_id, by_text })
+        Ok(Self { by_id })
     }
 
     /// All of them, ids rising.
@@ -42,23 +39,6 @@ impl SpecialTokens {
     pub(crate) fn text(&self, number: u32) -> Option<&[u8]> {
         let place = self.by_id.binary_search_by_key(&number, |token| token.id.get()).ok()?;
         self.by_id.get(place).map(|token| &*token.text)
-    }
-
-    /// The longest text that `data` begins with: its length and its token. At most 255 steps.
-    pub(crate) fn longest_prefix(&self, data: &[u8]) -> Option<(usize, TokenId)> {
-        let mut longest = None;
-        // The texts that begin with the first `depth` bytes; those of no further byte stand first.
-        let mut texts = &*self.by_text;
-        for (depth, byte) in data.iter().enumerate() {
-            let low = texts.partition_point(|(text, _)| text.get(depth) < Some(byte));
-            let high = texts.partition_point(|(text, _)| text.get(depth) <= Some(byte));
-            texts = texts.get(low..high).unwrap_or_default();
-            let Some((text, id)) = texts.first() else { break };
-            if text.len() == depth + 1 {
-                longest = Some((depth + 1, *id));
-            }
-        }
-        longest
     }
 }
 

@@ -24,17 +24,24 @@ pub(crate) struct VocabularyIndex {
     /// The token that is the single byte, for each byte.
     pub(crate) of_byte: [TokenId; 256],
     by_bytes: ByBytes,
+    /// A bit for each hash that a long entry has: most long pieces of text are none, and need no further look.
+    long: Vec<u64>,
 }
+
+/// Longer entries are noted apart, in bytes.
+const SHORT: usize = 15;
+/// 2^16 bits for the hashes of long entries, of which Qwen3 has a few thousand.
+const LONG_BITS: u32 = 16;
 
 /// Ids, to be found by their bytes.
 enum ByBytes {
-    /// Open addressing by a hash: at each place an id or `FREE`, more places than ids.
+    /// Open addressing by a hash: at each place an id below a part of the hash, or `FREE`; more places than ids.
     Hashed(Vec<u32>),
     /// In the order of their bytes: where a hash would take too long, which is so only by intent.
     Sorted(Vec<u32>),
 }
 
-/// At a place of the hash table: no id.
+/// At a place of the hash table: no id. No entry has this number: there are at most 2^21 - 1.
 const FREE: u32 = u32::MAX;
 
 impl<'a> Vocabulary<'a> {
@@ -80,6 +87,26 @@ impl<'a> Vocabulary<'a> {
         part(self.bytes, start.into(), end.into())
     }
 
+    /// Append the bytes of the plain token of a number; whether there is one.
+    #[inline]
+    pub(crate) fn append(&self, number: u32, out: &mut Vec<u8>) -> bool {
+        if number >= self.count {
+            return false;
+        }
+        let place = number as usize;
+        let (start, end) =
+            (u32_at(self.offsets, place).unwrap_or(0) as usize, u32_at(self.offsets, place + 1).unwrap_or(0) as usize);
+        let length = end - start;
+        // Most tokens are short: sixteen bytes are one instruction, and those that are too many are taken back.
+        if let Some(sixteen) = self.bytes.get(start..start + 16).filter(|_| length <= 16) {
+            out.extend_from_slice(sixteen);
+            out.truncate(out.len() - (16 - length));
+        } else {
+            out.extend_from_slice(self.bytes.get(start..end).unwrap_or_default());
+        }
+        true
+    }
+
     /// The plain token of a number.
     pub(crate) fn id(&self, number: u32) -> Option<TokenId> {
         (number < self.count).then_some(TokenId::new(number))
@@ -123,7 +150,14 @@ impl<'a> Vocabulary<'a> {
             Some(places) => ByBytes::Hashed(places),
             None => ByBytes::Sorted(self.sorted()?),
         };
-        Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes })
+        let mut long = vec![0_u64; 1 << (LONG_BITS - 6)];
+        for token in self.ids().map(|id| self.token(id)).filter(|token| token.len() > SHORT) {
+            let (word, bit) = long_place(token);
+            if let Some(bits) = long.get_mut(word) {
+                *bits |= 1 << bit;
+            }
+        }
+        Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes, long })
     }
 
     /// The hash table over all ids; `None` where bytes collide so often that sorting is better.
@@ -134,14 +168,15 @@ impl<'a> Vocabulary<'a> {
         let mut patience = 16 * (u64::from(self.byte_length) + u64::from(self.count));
         for id in self.ids() {
             let bytes = self.token(id);
-            for place in probe(bytes, size) {
+            let hash = hash(bytes);
+            for place in probe(hash, size) {
                 match places.get_mut(place) {
                     Some(free @ &mut FREE) => {
-                        *free = id.get();
+                        *free = tag(hash) | id.get();
                         break;
                     }
-                    Some(&mut earlier) if self.token(TokenId::new(earlier)) == bytes => {
-                        return Err(duplicate(id.get(), earlier));
+                    Some(&mut earlier) if self.is_at(earlier, hash, bytes) => {
+                        return Err(duplicate(id.get(), earlier & layout::MAX_ID));
                     }
                     _ => {}
                 }
@@ -150,6 +185,11 @@ impl<'a> Vocabulary<'a> {
             }
         }
         Ok(Some(places))
+    }
+
+    /// Whether the entry that a place of the hash table holds has these bytes, whose hash this is.
+    fn is_at(&self, place: u32, hash: u64, bytes: &[u8]) -> bool {
+        place & !layout::MAX_ID == tag(hash) && self.token(TokenId::new(place & layout::MAX_ID)) == bytes
     }
 
     /// All ids in the order of their bytes. It compares each byte of the section O(log n) times, whatever the entries.
@@ -169,13 +209,34 @@ impl<'a> Vocabulary<'a> {
 }
 
 /// The places of a table of `size` places, a power of two, at which an entry may stand, in the order in which they are tried.
-fn probe(bytes: &[u8], size: usize) -> impl Iterator<Item = usize> {
-    let hash = bytes.chunks(8).fold(bytes.len() as u64, |hash, chunk| {
-        let word = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    });
+#[inline]
+fn probe(hash: u64, size: usize) -> impl Iterator<Item = usize> {
     let first = usize::try_from(hash >> 32).unwrap_or(0);
     (0..size).map(move |step| first.wrapping_add(step) & (size - 1))
+}
+
+#[inline]
+fn hash(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut hash = bytes.len() as u64;
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        (hash, rest) = (mix(hash, u64::from_le_bytes(*word)), after);
+    }
+    mix(hash, rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
+}
+
+/// What a place has of a hash above the 21 bits of the id, so that most other entries are passed over unread.
+#[allow(clippy::cast_possible_truncation)]
+const fn tag(hash: u64) -> u32 {
+    (hash >> 11) as u32 & !layout::MAX_ID
+}
+
+/// Where the length and the last bytes of a long entry are noted: word and bit.
+fn long_place(bytes: &[u8]) -> (usize, u32) {
+    let last = bytes.last_chunk::<8>().map_or(0, |last| u64::from_le_bytes(*last));
+    let hash = (last ^ (bytes.len() as u64).rotate_right(16)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LONG_BITS);
+    (usize::try_from(hash / 64).unwrap_or(0), u32::try_from(hash % 64).unwrap_or(0))
 }
 
 const fn size_of_comparison(bytes: &[u8]) -> u64 {
@@ -189,15 +250,20 @@ fn duplicate(id: u32, earlier: u32) -> Error {
 impl VocabularyIndex {
     /// The token that has exactly these bytes.
     pub(crate) fn find(&self, vocabulary: &Vocabulary<'_>, bytes: &[u8]) -> Option<TokenId> {
-        let token = |id| vocabulary.token(TokenId::new(id));
+        if bytes.len() > SHORT {
+            let (word, bit) = long_place(bytes);
+            self.long.get(word).filter(|bits| *bits >> bit & 1 == 1)?;
+        }
         match &self.by_bytes {
             ByBytes::Hashed(places) => {
-                let ids =
-                    probe(bytes, places.len()).map_while(|place| places.get(place).copied().filter(|&id| id != FREE));
-                ids.into_iter().find(|&id| token(id) == bytes).map(TokenId::new)
+                let hash = hash(bytes);
+                let entries = probe(hash, places.len()).map_while(|place| places.get(place).copied());
+                let mut entries = entries.take_while(|&entry| entry != FREE);
+                let found = entries.find(|&entry| vocabulary.is_at(entry, hash, bytes))?;
+                Some(TokenId::new(found & layout::MAX_ID))
             }
             ByBytes::Sorted(ids) => {
-                let place = ids.binary_search_by_key(&bytes, |&id| token(id)).ok()?;
+                let place = ids.binary_search_by_key(&bytes, |&id| vocabulary.token(TokenId::new(id))).ok()?;
                 ids.get(place).copied().map(TokenId::new)
             }
         }
@@ -227,7 +293,7 @@ mod tests {
         let hashed = artifact.vocabulary_index();
         assert!(matches!(hashed.by_bytes, ByBytes::Hashed(_)));
         let by_bytes = ByBytes::Sorted(vocabulary.sorted().expect("no two are equal"));
-        let sorted = VocabularyIndex { of_byte: hashed.of_byte, by_bytes };
+        let sorted = VocabularyIndex { of_byte: hashed.of_byte, by_bytes, long: hashed.long.clone() };
         for id in vocabulary.ids() {
             let bytes = vocabulary.token(id);
             assert_eq!((hashed.find(&vocabulary, bytes), sorted.find(&vocabulary, bytes)), (Some(id), Some(id)));

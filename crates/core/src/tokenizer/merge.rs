@@ -5,27 +5,28 @@
 //! piece is encoded in *windows*, each scanned, whose ids are kept where they fit together: a sequence of ids, each neighbouring two of
 //! which are what their bytes together encode to, is what all the bytes encode to. (The first merge over one of the joints would be
 //! taken from the two alone as well: what happens to their bytes before it depends on nothing else, and ranks order it alike.) So
-//! joints alone need a look, and a piece takes time in proportion to its length. Where windows have to grow, a *heap* finds the lowest
-//! rank.
+//! joints alone need a look, and a piece takes time in proportion to its length. Where windows have to grow, a *tournament* finds the
+//! lowest rank.
 
 use alloc::boxed::Box;
-use alloc::collections::BinaryHeap;
+use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
-use crate::artifact::{Merge, Merges, Vocabulary};
-use crate::ids::{Rank, TokenId};
+use super::scan::{SCANNED, scan};
+use super::tournament::Tournament;
+use crate::artifact::{Merges, NO_RANK, Vocabulary};
+use crate::ids::TokenId;
 
-/// The longest text that is scanned, in bytes.
-const SCANNED: usize = 64;
 /// The least window of a longer piece, in bytes.
-const WINDOW: usize = 36;
+const WINDOW: usize = SCANNED;
 /// How far from the end of a window, in bytes, an id must end to be kept: what follows could still change the last ids.
 const MARGIN: usize = 10;
 /// After so many windows that went well they become smaller.
 const CALM: u32 = 64;
-/// In place of a rank: the two do not merge.
-const NO_RANK: u32 = u32::MAX;
+/// How many joints that hold are remembered: runs of one character ask for the same again.
+const JOINTS: usize = 1 << 10;
+/// Memory for more numbers than that is not kept for the next text.
+const KEPT: usize = 1 << 16;
 
 /// The ranks of the merges of two single bytes, which half of all look-ups are for: made once from the merges.
 pub(crate) struct BytePairs {
@@ -35,27 +36,32 @@ pub(crate) struct BytePairs {
 }
 
 impl BytePairs {
-    pub(crate) fn new(merges: &Merges<'_>, id_of_byte: &[TokenId; 256]) -> Self {
-        let pairs = id_of_byte.iter().flat_map(|&left| id_of_byte.iter().map(move |&right| (left, right)));
-        let ranks = pairs.map(|(left, right)| merges.find(left, right).map_or(NO_RANK, |merge| merge.rank.0)).collect();
+    pub(crate) fn new(merges: &Merges<'_>, vocabulary: Vocabulary<'_>, id_of_byte: &[TokenId; 256]) -> Self {
+        let mut ranks = vec![NO_RANK; 1 << 16].into_boxed_slice();
+        // Merges of two bytes make tokens of two bytes: those are few.
+        for id in vocabulary.ids() {
+            let &[left, right] = vocabulary.token(id) else { continue };
+            let ids = (id_of_byte.get(usize::from(left)), id_of_byte.get(usize::from(right)));
+            if let ((Some(&first), Some(&second)), Some(rank)) = (ids, ranks.get_mut(pair(left, right))) {
+                *rank = merges.rank(first, second);
+            }
+        }
         Self { id_of_byte: *id_of_byte, ranks }
     }
 
-    fn id(&self, byte: u8) -> TokenId {
+    #[inline]
+    pub(super) fn id(&self, byte: u8) -> TokenId {
         self.id_of_byte.get(usize::from(byte)).copied().unwrap_or_default()
     }
 
-    fn rank(&self, left: u8, right: u8) -> u32 {
-        self.ranks.get(usize::from(left) << 8 | usize::from(right)).copied().unwrap_or(NO_RANK)
+    #[inline]
+    pub(super) fn rank(&self, left: u8, right: u8) -> u32 {
+        self.ranks.get(pair(left, right)).copied().unwrap_or(NO_RANK)
     }
 }
 
-/// Merges pieces; keeps its memory from one to the next.
-#[derive(Default)]
-pub(crate) struct Merger {
-    window: Vec<TokenId>,
-    links: Vec<Link>,
-    candidates: BinaryHeap<Reverse<(Rank, usize)>>,
+fn pair(left: u8, right: u8) -> usize {
+    usize::from(left) << 8 | usize::from(right)
 }
 
 /// The tables that merging needs.
@@ -66,36 +72,35 @@ pub(crate) struct MergeTables<'a> {
     pub(crate) vocabulary: Vocabulary<'a>,
 }
 
-/// A token of the text so far, and its merge with the one to its right.
-#[derive(Clone, Copy)]
-struct Part {
-    id: TokenId,
-    merge: Option<Merge>,
-}
-
-/// A part as a member of a linked list over the bytes of the text; it stands at its first byte.
-#[derive(Clone, Copy)]
-struct Link {
-    part: Part,
-    previous: Option<usize>,
-    next: Option<usize>,
-    /// Whether it was merged into another.
-    gone: bool,
+/// Merges pieces; keeps its memory from one to the next, and is of one artifact.
+#[derive(Default)]
+pub(crate) struct Merger {
+    /// The ids of the piece at hand.
+    ids: Vec<TokenId>,
+    /// The ids of the window at hand, each with the place where it ends.
+    window: Vec<(TokenId, u32)>,
+    tournament: Tournament,
+    /// The bytes of two tokens.
+    joint: Vec<u8>,
+    /// Two ids, one above the other, that are what their bytes together encode to; 0 where there are none.
+    joints: Vec<u64>,
 }
 
 impl Merger {
-    /// Append the ids of `piece`.
-    pub(crate) fn merge(&mut self, tables: MergeTables<'_>, piece: &[u8], ids: &mut Vec<TokenId>) {
-        if piece.len() <= WINDOW {
-            by_scan(tables, piece, ids);
+    /// The ids of `piece`.
+    pub(crate) fn merge(&mut self, tables: &MergeTables<'_>, piece: &[u8]) -> &[TokenId] {
+        self.ids.clear();
+        if piece.len() <= SCANNED {
+            let ids = &mut self.ids;
+            scan(tables, piece, |id, _| ids.push(id));
         } else {
-            self.by_windows(tables, piece, ids);
+            self.by_windows(tables, piece);
         }
+        &self.ids
     }
 
-    /// Windows from the left. Behind `start` the ids from `first` on are settled among themselves.
-    fn by_windows(&mut self, tables: MergeTables<'_>, piece: &[u8], ids: &mut Vec<TokenId>) {
-        let first = ids.len();
+    /// Windows from the left. Behind `start` the ids are settled among themselves.
+    fn by_windows(&mut self, tables: &MergeTables<'_>, piece: &[u8]) {
         let mut start = 0;
         let mut size = WINDOW;
         // Windows shrink again only after some beyond what was reached before, so that the same one is not tried for ever.
@@ -108,15 +113,14 @@ impl Merger {
                 self.encode_window(tables, window);
                 before = window;
             }
-            if !self.joins(tables, ids.get(first..).unwrap_or_default()) {
+            if !self.joins(tables) {
                 // The last id was settled too early: give it up, and look further ahead.
-                start -= ids.pop().map_or(start, |id| tables.vocabulary.token(id).len());
+                start -= self.ids.pop().map_or(start, |id| tables.vocabulary.token(id).len());
                 (size, calm) = (size * 2, 0);
                 continue;
             }
             let is_last = start + window.len() == piece.len();
-            let kept = if is_last { window.len() } else { window.len() - MARGIN };
-            let length = self.keep(tables.vocabulary, kept, ids);
+            let length = self.keep(if is_last { window.len() } else { window.len() - MARGIN });
             start += length;
             if length == 0 {
                 (size, calm) = (size * 2, 0);
@@ -129,154 +133,65 @@ impl Merger {
         }
     }
 
-    fn encode_window(&mut self, tables: MergeTables<'_>, window: &[u8]) {
+    fn encode_window(&mut self, tables: &MergeTables<'_>, window: &[u8]) {
         self.window.clear();
+        let kept = &mut self.window;
+        let token = |id, end| kept.push((id, place(end)));
         if window.len() <= SCANNED {
-            by_scan(tables, window, &mut self.window);
+            scan(tables, window, token);
         } else {
-            let mut ids = core::mem::take(&mut self.window);
-            self.by_heap(tables, window, &mut ids);
-            self.window = ids;
+            self.tournament.merge(tables, window, token);
         }
     }
 
-    /// Whether the last id of `settled` and the first of the window are what their bytes together encode to.
-    fn joins(&mut self, tables: MergeTables<'_>, settled: &[TokenId]) -> bool {
-        let (Some(&left), Some(&right)) = (settled.last(), self.window.first()) else { return true };
-        let mut bytes = [0; SCANNED];
-        let (head, tail) = (tables.vocabulary.token(left), tables.vocabulary.token(right));
-        if let Some(joint) = bytes.get_mut(..head.len() + tail.len()) {
-            joint.iter_mut().zip(head.iter().chain(tail)).for_each(|(to, from)| *to = *from);
-            return scan(tables, joint).holds(&[left, right]);
+    /// Whether the last id that is settled and the first of the window are what their bytes together encode to.
+    fn joins(&mut self, tables: &MergeTables<'_>) -> bool {
+        let (Some(&left), Some(&(right, _))) = (self.ids.last(), self.window.first()) else { return true };
+        let joint = u64::from(left.get()) << 32 | u64::from(right.get()) | 1 << 63;
+        if self.joints.is_empty() {
+            self.joints.resize(JOINTS, 0);
         }
-        let mut together = Vec::new();
-        self.by_heap(tables, &[head, tail].concat(), &mut together);
-        together == [left, right]
+        let place = joint.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - JOINTS.trailing_zeros());
+        let known = self.joints.get_mut(usize::try_from(place).unwrap_or(0));
+        if known.as_deref() == Some(&joint) {
+            return true;
+        }
+        self.joint.clear();
+        self.joint.extend([left, right].iter().flat_map(|&id| tables.vocabulary.token(id)));
+        let mut expected = [left, right].into_iter();
+        let mut holds = true;
+        let token = |id, _| holds &= expected.next() == Some(id);
+        if self.joint.len() <= SCANNED {
+            scan(tables, &self.joint, token);
+        } else {
+            self.tournament.merge(tables, &self.joint, token);
+        }
+        let holds = holds && expected.next().is_none();
+        if let Some(known) = known.filter(|_| holds) {
+            *known = joint;
+        }
+        holds
     }
 
-    /// Append the ids of the window that end within its first `length` bytes; how many bytes they have.
-    fn keep(&self, vocabulary: Vocabulary<'_>, length: usize, ids: &mut Vec<TokenId>) -> usize {
-        let mut end = 0;
-        for &id in &self.window {
-            let next = end + vocabulary.token(id).len();
-            if next > length {
-                break;
-            }
-            ids.push(id);
-            end = next;
-        }
-        end
+    /// Settle the ids of the window that end within its first `length` bytes; how many bytes they have.
+    fn keep(&mut self, length: usize) -> usize {
+        let kept = self.window.partition_point(|&(_, end)| end as usize <= length);
+        let kept = self.window.get(..kept).unwrap_or_default();
+        self.ids.extend(kept.iter().map(|&(id, _)| id));
+        kept.last().map_or(0, |&(_, end)| end as usize)
     }
 
-    fn by_heap(&mut self, tables: MergeTables<'_>, text: &[u8], ids: &mut Vec<TokenId>) {
-        self.links.clear();
-        self.candidates.clear();
-        for (at, &byte) in text.iter().enumerate() {
-            let part = Part { id: tables.byte_pairs.id(byte), merge: None };
-            let next = Some(at + 1).filter(|&next| next < text.len());
-            self.links.push(Link { part, previous: at.checked_sub(1), next, gone: false });
+    /// Give back the memory of a very long piece.
+    pub(crate) fn trim(&mut self) {
+        if self.ids.capacity().max(self.window.capacity()) > KEPT || self.tournament.capacity() > KEPT {
+            *self = Self::default();
         }
-        for at in 0..text.len() {
-            self.look_at(tables.merges, at);
-        }
-        while let Some(Reverse((rank, at))) = self.candidates.pop() {
-            self.merge_at(tables.merges, at, rank);
-        }
-        ids.extend(self.links.iter().filter(|link| !link.gone).map(|link| link.part.id));
-    }
-
-    /// The merge of `rank` at `at`, unless one of the two was merged with another since it became a candidate. A rank
-    /// belongs to one pair of ids, so that rank and place say whether it still stands.
-    fn merge_at(&mut self, merges: Merges<'_>, at: usize, rank: Rank) -> Option<()> {
-        let link = *self.links.get(at)?;
-        let merge = link.part.merge.filter(|merge| merge.rank == rank && !link.gone)?;
-        let right = self.links.get_mut(link.next?)?;
-        right.gone = true;
-        let next = right.next;
-        if let Some(next) = next.and_then(|next| self.links.get_mut(next)) {
-            next.previous = Some(at);
-        }
-        if let Some(merged) = self.links.get_mut(at) {
-            *merged = Link { part: Part { id: merge.id, merge: None }, next, ..link };
-        }
-        self.look_at(merges, at);
-        self.look_at(merges, link.previous?)
-    }
-
-    /// Look up the merge of the part at `at` with the one to its right, and make it a candidate.
-    fn look_at(&mut self, merges: Merges<'_>, at: usize) -> Option<()> {
-        let link = *self.links.get(at)?;
-        let right = self.links.get(link.next?)?.part.id;
-        let merge = merges.find(link.part.id, right);
-        self.links.get_mut(at)?.part.merge = merge;
-        self.candidates.push(Reverse((merge?.rank, at)));
-        Some(())
     }
 }
 
-/// Tokens of a short text, closed up from the left, and the rank of the merge of each with the next.
-struct Scan {
-    tokens: [TokenId; SCANNED],
-    ranks: [u32; SCANNED],
-    count: usize,
-}
-
-impl Scan {
-    /// The single bytes of a text of at most `SCANNED` bytes.
-    fn new(byte_pairs: &BytePairs, text: &[u8]) -> Self {
-        let mut scan = Self { tokens: [TokenId::default(); SCANNED], ranks: [NO_RANK; SCANNED], count: text.len() };
-        scan.tokens.iter_mut().zip(text).for_each(|(token, &byte)| *token = byte_pairs.id(byte));
-        let neighbours = text.iter().zip(text.iter().skip(1));
-        scan.ranks.iter_mut().zip(neighbours).for_each(|(rank, (&left, &right))| *rank = byte_pairs.rank(left, right));
-        scan
-    }
-
-    /// Where the lowest rank is, the leftmost of equals.
-    fn lowest(&self) -> Option<(usize, u32)> {
-        let ranks = self.ranks.get(..self.count)?;
-        let lowest = ranks.iter().copied().min().filter(|&rank| rank != NO_RANK)?;
-        Some((ranks.iter().position(|&rank| rank == lowest)?, lowest))
-    }
-
-    /// Put `merged` in the place of the tokens at `at` and after it.
-    fn merge_at(&mut self, merges: &Merges<'_>, at: usize, id: TokenId) {
-        let count = self.count;
-        self.tokens.copy_within((at + 2).min(count)..count, (at + 1).min(count));
-        self.ranks.copy_within((at + 2).min(count)..count, (at + 1).min(count));
-        self.count = count - 1;
-        if let Some(token) = self.tokens.get_mut(at) {
-            *token = id;
-        }
-        let rank = |left: TokenId, right: TokenId| merges.find(left, right).map_or(NO_RANK, |merge| merge.rank.0);
-        if let Some(place) = self.ranks.get_mut(at) {
-            *place =
-                self.tokens.get(at + 1..self.count).and_then(<[_]>::first).map_or(NO_RANK, |&right| rank(id, right));
-        }
-        let left = at.checked_sub(1);
-        if let Some((&left, place)) = left.and_then(|left| self.tokens.get(left).zip(self.ranks.get_mut(left))) {
-            *place = rank(left, id);
-        }
-    }
-
-    fn holds(&self, ids: &[TokenId]) -> bool {
-        self.tokens.get(..self.count) == Some(ids)
-    }
-}
-
-/// A text of at most `SCANNED` bytes, merged.
-fn scan(tables: MergeTables<'_>, text: &[u8]) -> Scan {
-    let mut scan = Scan::new(tables.byte_pairs, text);
-    while let Some((at, rank)) = scan.lowest() {
-        // A rank comes from a merge, which has an id.
-        let merged = TokenId::new(tables.merges.merged(rank).unwrap_or(0));
-        scan.merge_at(&tables.merges, at, merged);
-    }
-    scan
-}
-
-fn by_scan(tables: MergeTables<'_>, text: &[u8], ids: &mut Vec<TokenId>) {
-    let scan = scan(tables, text);
-    ids.extend_from_slice(scan.tokens.get(..scan.count).unwrap_or_default());
+/// A place in a piece, which has at most 2^31 bytes.
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -288,16 +203,15 @@ mod tests {
     fn naive(merges: Merges<'_>, of_byte: &[TokenId; 256], piece: &[u8]) -> Vec<TokenId> {
         let mut ids: Vec<TokenId> = piece.iter().map(|&byte| of_byte[usize::from(byte)]).collect();
         loop {
-            let mut best: Option<(usize, Merge)> = None;
+            let mut best: Option<(usize, u32)> = None;
             for (at, pair) in ids.windows(2).enumerate() {
-                if let Some(merge) = merges.find(pair[0], pair[1]) {
-                    if best.is_none_or(|(_, lowest)| merge.rank < lowest.rank) {
-                        best = Some((at, merge));
-                    }
+                let rank = merges.rank(pair[0], pair[1]);
+                if rank != NO_RANK && best.is_none_or(|(_, lowest)| rank < lowest) {
+                    best = Some((at, rank));
                 }
             }
-            let Some((at, merge)) = best else { return ids };
-            ids.splice(at..at + 2, [merge.id]);
+            let Some((at, rank)) = best else { return ids };
+            ids.splice(at..at + 2, [TokenId::new(merges.merged(rank).expect("it has an id"))]);
         }
     }
 
@@ -307,7 +221,7 @@ mod tests {
         let data = std::fs::read("../../src/slm2/data/qwen3-0.6b.slm2").expect("the embedded artifact is there");
         let artifact = Artifact::from_bytes(data).expect("it opens");
         let of_byte = &artifact.vocabulary_index().of_byte;
-        let byte_pairs = BytePairs::new(&artifact.merges(), of_byte);
+        let byte_pairs = BytePairs::new(&artifact.merges(), artifact.vocabulary(), of_byte);
         let tables =
             MergeTables { merges: artifact.merges(), byte_pairs: &byte_pairs, vocabulary: artifact.vocabulary() };
         let mut merger = Merger::default();
@@ -323,11 +237,13 @@ mod tests {
             let length = random(if round % 50 == 0 { 1_500 } else { 150 });
             let piece: Vec<u8> = (0..length).map(|_| alphabet[random(alphabet.len())]).collect();
             let expected = naive(artifact.merges(), of_byte, &piece);
-            let (mut chosen, mut windowed, mut heaped) = (Vec::new(), Vec::new(), Vec::new());
-            merger.merge(tables, &piece, &mut chosen);
-            merger.by_windows(tables, &piece, &mut windowed);
-            merger.by_heap(tables, &piece, &mut heaped);
-            for found in [&chosen, &windowed, &heaped] {
+            let (mut chosen, mut windowed, mut fought) = (Vec::new(), Vec::new(), Vec::new());
+            chosen.extend_from_slice(merger.merge(&tables, &piece));
+            merger.ids.clear();
+            merger.by_windows(&tables, &piece);
+            windowed.append(&mut merger.ids);
+            merger.tournament.merge(&tables, &piece, |id, _| fought.push(id));
+            for found in [&chosen, &windowed, &fought] {
                 assert_eq!(found, &expected, "seed {SEED} round {round}: {piece:?}");
             }
         }

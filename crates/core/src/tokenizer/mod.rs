@@ -1,33 +1,41 @@
 //! Tokenizer2: bytes to ids and back (contract/tokenizer.md), over a checked artifact.
 
+mod chunks;
 mod decode;
 mod merge;
 mod normalize;
 mod piece_cache;
-mod pretoken;
+mod pieces;
+mod scan;
 mod scanner;
+mod scratch;
 mod seams;
+mod sink;
 mod spans;
 mod special;
+mod tournament;
 
 use alloc::vec::Vec;
 
 use crate::artifact::{
-    Artifact, Merges, Normalization, NormalizationIndex, Pretokenizer, SpecialTokens, Vocabulary, VocabularyIndex,
+    Artifact, Facts, Merges, Normalization, NormalizationIndex, SpecialTokens, Vocabulary, VocabularyIndex,
 };
 use crate::error::Error;
 use crate::ids::TokenId;
-use merge::{MergeTables, Merger};
-use normalize::{Normalized, Normalizer};
-use piece_cache::{Key, PieceCache};
+use merge::MergeTables;
+use normalize::{Normalized, Normalizer, Segment};
+use sink::{Collect, Count, Fill, Sink};
 
+pub use chunks::{ChunkEncoder, GrowingText, Growth};
 pub(crate) use decode::Meaning;
 pub use decode::SpecialPolicy;
 pub(crate) use merge::BytePairs;
 pub(crate) use scanner::Scanner;
+pub use scratch::Scratch;
 pub(crate) use seams::Seams;
-pub use spans::Span;
+pub use spans::{Span, Unit};
 pub use special::Found;
+pub(crate) use special::SpecialAutomaton;
 
 /// Whether text is normalised before it is encoded (decisions D1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,23 +58,18 @@ impl Profile {
     }
 }
 
-/// Memory that encoding works in: kept by the caller from one text to the next, one for each thread. It grows to about 2 MiB and
-/// with the longest piece, and never changes what comes out.
-#[derive(Default)]
-pub struct Scratch {
-    merger: Merger,
-    cache: PieceCache,
-}
-
 /// What turns text into ids and back. A view of an artifact: cheap to make and to copy.
 #[derive(Clone, Copy)]
 pub struct Tokenizer<'a> {
     vocabulary: Vocabulary<'a>,
     index: &'a VocabularyIndex,
     special: &'a SpecialTokens,
+    special_automaton: &'a SpecialAutomaton,
     token_limit: u32,
-    pretokenizer: Pretokenizer<'a>,
-    scanner: Option<&'a Scanner>,
+    /// The semantic digest.
+    digest: &'a [u8; 32],
+    scanner: &'a Scanner,
+    facts: Facts<'a>,
     merges: Merges<'a>,
     byte_pairs: &'a BytePairs,
     seams: &'a Seams,
@@ -80,9 +83,11 @@ impl<'a> Tokenizer<'a> {
             vocabulary: artifact.vocabulary(),
             index: artifact.vocabulary_index(),
             special: artifact.special(),
+            special_automaton: artifact.special_automaton(),
             token_limit: artifact.token_limit(),
-            pretokenizer: artifact.pretokenizer(),
+            digest: artifact.digest(),
             scanner: artifact.scanner(),
+            facts: artifact.facts(),
             merges: artifact.merges(),
             byte_pairs: artifact.byte_pairs(),
             seams: artifact.seams(),
@@ -91,61 +96,143 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// Ids of text. There is no way from here to the id of a special token (contract/tokenizer.md, T-1).
-    #[must_use]
-    pub fn encode(&self, text: &[u8], profile: Profile) -> Vec<TokenId> {
+    pub fn encode(&self, text: &[u8], profile: Profile, scratch: &mut Scratch) -> Result<Vec<TokenId>, Error> {
         let mut ids = Vec::new();
-        self.encode_into(text, profile, &mut Scratch::default(), &mut ids);
-        ids
+        self.encode_into(text, profile, scratch, &mut ids)?;
+        Ok(ids)
     }
 
-    /// Append the ids of text to `ids`, working in `scratch`.
-    pub fn encode_into(&self, text: &[u8], profile: Profile, scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
-        match self.normalized(text, profile) {
-            Some(normalized) => self.encode_normalized(&normalized.bytes, scratch, ids),
-            None => self.encode_normalized(text, scratch, ids),
+    /// Append the ids of text to `ids`; in a failure nothing is appended.
+    pub fn encode_into(
+        &self,
+        text: &[u8],
+        profile: Profile,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<(), Error> {
+        let before = ids.len();
+        let encoded = self.encode_to(text, profile, scratch, &mut Collect(ids));
+        if encoded.is_err() {
+            ids.truncate(before);
         }
+        encoded
     }
 
-    /// Each id with the bytes of `text` that it came from (contract/tokenizer.md, offsets).
-    #[must_use]
-    pub fn encode_spans(&self, text: &[u8], profile: Profile) -> Vec<Span> {
-        let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
-        if let Some(normalized) = self.normalized(text, profile) {
-            self.encode_normalized(&normalized.bytes, &mut scratch, &mut ids);
-            return spans::of_ids(&ids, self.vocabulary, &normalized.segments);
-        }
-        self.encode_normalized(text, &mut scratch, &mut ids);
-        spans::of_ids(&ids, self.vocabulary, &[normalize::Segment::unchanged(0, text.len())])
+    /// Write the ids of text to the beginning of `out`; how many they are. A text has at most as many ids as bytes, and in profile
+    /// `publisher` at most three times as many. `output_too_small` says how many there are; what `out` then holds is not said.
+    pub fn encode_to_slice(
+        &self,
+        text: &[u8],
+        profile: Profile,
+        scratch: &mut Scratch,
+        out: &mut [TokenId],
+    ) -> Result<usize, Error> {
+        let mut fill = Fill::new(out);
+        self.encode_to(text, profile, scratch, &mut fill)?;
+        fill.finish()
+    }
+
+    /// How many ids a text has.
+    pub fn count(&self, text: &[u8], profile: Profile, scratch: &mut Scratch) -> Result<usize, Error> {
+        let mut count = Count::up_to(usize::MAX);
+        self.encode_to(text, profile, scratch, &mut count)?;
+        Ok(count.count)
+    }
+
+    /// How many ids a text has, where they are not more than `limit`; else `None`, and what comes after is not looked at.
+    pub fn count_until(
+        &self,
+        text: &[u8],
+        profile: Profile,
+        limit: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Option<usize>, Error> {
+        let mut count = Count::up_to(limit);
+        let encoded = self.encode_to(text, profile, scratch, &mut count);
+        // What comes after the limit was passed is not refused either.
+        let within = count.within();
+        if within.is_some() { encoded.map(|()| within) } else { Ok(None) }
+    }
+
+    /// Each id with the range of `text` that it came from, in a unit (contract/tokenizer.md, offsets).
+    pub fn encode_spans(
+        &self,
+        text: &[u8],
+        profile: Profile,
+        unit: Unit,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Span>, Error> {
+        let mut spans = self.byte_spans(text, profile, scratch)?;
+        spans::in_unit(&mut spans, text, unit);
+        Ok(spans)
+    }
+
+    fn byte_spans(&self, text: &[u8], profile: Profile, scratch: &mut Scratch) -> Result<Vec<Span>, Error> {
+        scratch.belong_to(self);
+        let mut ids = Vec::new();
+        let normalizer =
+            self.normalizer(profile).filter(|normalizer| !normalizer.is_stable(text, scratch.max_pretoken));
+        let Some(normalizer) = normalizer else {
+            self.encode_text(text, scratch, &mut Collect(&mut ids))?;
+            return Ok(spans::of_ids(&ids, self.vocabulary, &[Segment::unchanged(0, text.len())]));
+        };
+        let mut nfc = Normalized::with_segments();
+        let done = normalizer.normalize(text, scratch.max_pretoken, &mut nfc);
+        self.encode_pieces(&nfc.bytes, done.is_ok(), &mut None, 0, scratch, &mut Collect(&mut ids))?;
+        done?;
+        Ok(spans::of_ids(&ids, self.vocabulary, &nfc.segments.unwrap_or_default()))
     }
 
     /// Ids of text in which the text of a special token is that token; what lies between is encoded by itself. Never for
     /// text of others: they could write any structure.
-    #[must_use]
-    pub fn encode_trusted(&self, text: &[u8], profile: Profile) -> Vec<TokenId> {
-        let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
+    pub fn encode_trusted(&self, text: &[u8], profile: Profile, scratch: &mut Scratch) -> Result<Vec<TokenId>, Error> {
+        let mut ids = Vec::new();
         let mut start = 0;
         for found in self.find_special(text) {
-            self.encode_into(text.get(start..found.start).unwrap_or_default(), profile, &mut scratch, &mut ids);
+            self.encode_into(text.get(start..found.start).unwrap_or_default(), profile, scratch, &mut ids)?;
             ids.push(found.id);
             start = found.end;
         }
-        self.encode_into(text.get(start..).unwrap_or_default(), profile, &mut scratch, &mut ids);
-        ids
+        self.encode_into(text.get(start..).unwrap_or_default(), profile, scratch, &mut ids)?;
+        Ok(ids)
     }
 
     /// The texts of special tokens in `text`: from the left, the longest at each place, not overlapping.
     #[must_use]
     pub fn find_special(&self, text: &[u8]) -> Vec<Found> {
-        special::find(self.special, text)
+        self.special_automaton.find(text)
     }
 
     /// The bytes of the tokens one after the other; nothing where an id is refused (`token_id_out_of_range`, `structural_id`).
     pub fn decode(&self, ids: &[u32], special: SpecialPolicy) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
-        for (position, &id) in (0..).zip(ids) {
-            bytes.extend_from_slice(self.meaning(position, id)?.bytes(position, id, special)?);
-        }
+        self.decode_into(ids.iter().copied(), special, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Append the bytes of the tokens; in a failure nothing is appended.
+    pub fn decode_into(
+        &self,
+        ids: impl Iterator<Item = u32>,
+        special: SpecialPolicy,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let before = bytes.len();
+        // Four bytes a token is usual; what is more makes the memory grow.
+        bytes.reserve(4 * ids.size_hint().0);
+        for (position, id) in (0..).zip(ids) {
+            if self.vocabulary.append(id, bytes) {
+                continue;
+            }
+            match self.meaning(position, id).and_then(|meaning| meaning.bytes(position, id, special)) {
+                Ok(text) => bytes.extend_from_slice(text),
+                Err(error) => {
+                    bytes.truncate(before);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The bytes of a plain token or the text of a special one (`token_id_out_of_range`).
@@ -166,67 +253,30 @@ impl<'a> Tokenizer<'a> {
         plain.or_else(special).ok_or_else(|| decode::out_of_range(position, id, self.token_limit))
     }
 
-    fn encode_normalized(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let length = self.match_end(rest).clamp(1, rest.len());
-            let key = Key::new(rest, length);
-            if !key.is_some_and(|key| scratch.cache.append(key, ids)) {
-                self.encode_piece(rest.get(..length).unwrap_or_default(), key, scratch, ids);
-            }
-            rest = rest.get(length..).unwrap_or_default();
+    /// Ids of text. Text that normalisation may change goes through in parts, so that no copy of all of it is made.
+    fn encode_to(
+        &self,
+        text: &[u8],
+        profile: Profile,
+        scratch: &mut Scratch,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let normalizer =
+            self.normalizer(profile).filter(|normalizer| !normalizer.is_stable(text, scratch.max_pretoken));
+        if normalizer.is_some() {
+            let mut chunks = ChunkEncoder::new(profile);
+            chunks.push_to(self, text, scratch, sink)?;
+            return chunks.finish_to(self, scratch, sink);
         }
+        scratch.belong_to(self);
+        self.encode_text(text, scratch, sink)
     }
 
-    /// A piece that is not in the cache: part by part, where it has seams.
-    #[inline(never)]
-    fn encode_piece(&self, piece: &[u8], key: Option<Key>, scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
-        let before = ids.len();
-        let mut rest = piece;
-        while !rest.is_empty() {
-            let length = if rest.is_ascii() { rest.len() } else { self.seams.first_part(rest) };
-            let (part, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-            if part.len() == piece.len() {
-                self.merge(part, None, scratch, ids);
-            } else {
-                let key = Key::new(rest, part.len());
-                if !key.is_some_and(|key| scratch.cache.append(key, ids)) {
-                    self.merge(part, key, scratch, ids);
-                }
-            }
-            rest = after;
-        }
-        if let (Some(key), Some(encoded)) = (key, ids.get(before..)) {
-            scratch.cache.keep(key, encoded);
-        }
-    }
-
-    /// Merge the bytes of a part, and keep it where it has a key.
-    fn merge(&self, part: &[u8], key: Option<Key>, scratch: &mut Scratch, ids: &mut Vec<TokenId>) {
-        let tables = MergeTables { merges: self.merges, byte_pairs: self.byte_pairs, vocabulary: self.vocabulary };
-        let before = ids.len();
-        scratch.merger.merge(tables, part, ids);
-        if let (Some(key), Some(encoded)) = (key, ids.get(before..)) {
-            scratch.cache.keep(key, encoded);
-        }
-    }
-
-    /// Where the piece at the beginning of `text` ends.
-    fn match_end(&self, text: &[u8]) -> usize {
-        match self.scanner {
-            Some(scanner) => scanner.match_end(text),
-            None => pretoken::match_end(self.pretokenizer, text),
-        }
-    }
-
-    /// The text after normalisation, where the profile has one.
-    fn normalized(&self, text: &[u8], profile: Profile) -> Option<Normalized> {
+    /// What normalises in a profile, where there is something.
+    fn normalizer(&self, profile: Profile) -> Option<Normalizer<'a>> {
         match profile {
             Profile::Contract => None,
-            Profile::Publisher => {
-                let (tables, index) = self.normalization.filter(|(_, index)| !index.is_stable(text))?;
-                Some(Normalizer::new(tables, index).normalize(text))
-            }
+            Profile::Publisher => self.normalization.map(|(tables, index)| Normalizer::new(tables, index)),
         }
     }
 }

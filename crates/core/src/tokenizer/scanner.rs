@@ -1,17 +1,18 @@
-//! The pre-tokenizer DFA in the form that is run: one load for each byte.
+//! The pre-tokenizer DFA in the form that is run: one load for each byte, and none for the inside of a word.
 //!
 //! Made once from the checked section. An entry holds where the row of the next state begins and what that state accepts, so that
-//! a step needs no multiplication and no second table. `pretoken::match_end` runs the section itself; a test compares the two.
+//! a step needs no multiplication and no second table. The state that ASCII letters lead back to is left by looking for the first
+//! byte that is none. A test compares it with the section itself, run as contract/artifact.md says.
 
 use alloc::vec::Vec;
 
 use crate::artifact::Pretokenizer;
 
-/// Bits of an entry for the beginning of a row: 65,535 states of 257 symbols are below 2^25.
+/// Bits of an entry for the beginning of a row: 65,535 states of 257 symbols are below 2^25, and an accept has 7.
 const ROW_BITS: u32 = 25;
 const ROW: u32 = (1 << ROW_BITS) - 1;
-/// The greatest accept that fits beside it.
-const MAX_ACCEPT: u8 = 127;
+/// No state: rows are below 2^25.
+const NO_ROW: usize = usize::MAX;
 
 /// Rows of entries, one entry for each byte class and one for the end of input. Row 0 is that of the dead state.
 pub(crate) struct Scanner {
@@ -19,67 +20,151 @@ pub(crate) struct Scanner {
     table: Vec<u32>,
     start: usize,
     end_of_input: usize,
+    /// The state inside a word, where there is one: every ASCII letter leads back to it, and a match ends after each.
+    word: usize,
+}
+
+/// How far a match has come: kept where a text arrives in parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Progress {
+    row: usize,
+    /// Bytes looked at.
+    at: usize,
+    /// Where the match ends by what was looked at.
+    end: usize,
+}
+
+impl Progress {
+    /// Bytes looked at and not found to be beyond the match.
+    pub(crate) const fn looked_at(self) -> usize {
+        self.at
+    }
 }
 
 impl Scanner {
-    /// The table of a checked DFA; `None` where a match ends too many bytes back for an entry, which no pattern needs.
-    pub(crate) fn new(dfa: &Pretokenizer<'_>) -> Option<Self> {
-        let width = u32::try_from(dfa.width()).ok()?;
+    /// The table of a checked DFA.
+    pub(crate) fn new(dfa: &Pretokenizer<'_>) -> Self {
         let accept = dfa.accept();
-        if accept.iter().any(|&accept| accept > MAX_ACCEPT) {
-            return None;
-        }
+        // 16 bits of a state and 9 of a width; the checks keep an accept within 7 bits.
+        let width = u32::try_from(dfa.width()).unwrap_or(0);
         let entry = |state: u16| {
             let accept = accept.get(usize::from(state)).copied().unwrap_or(0);
             (u32::from(state) * width) | (u32::from(accept) << ROW_BITS)
         };
-        Some(Self {
+        let mut scanner = Self {
             class_of_byte: dfa.class_of_byte(),
             table: dfa.targets().map(entry).collect(),
             start: dfa.width(),
             end_of_input: dfa.width() - 1,
-        })
+            word: NO_ROW,
+        };
+        let inside = scanner.after(scanner.start, b'a');
+        let loops = |byte: u8| {
+            scanner.after(row_of(inside), byte) == u32::try_from(row_of(inside)).unwrap_or(0) | 1 << ROW_BITS
+        };
+        if row_of(inside) != 0 && (b'A'..=b'Z').chain(b'a'..=b'z').all(loops) {
+            scanner.word = row_of(inside);
+        }
+        scanner
     }
 
-    /// Where the match at the beginning of `text` ends; at least 1 for a text that is not empty.
-    pub(crate) fn match_end(&self, text: &[u8]) -> usize {
-        let mut row = self.start;
-        let mut end = 0;
-        for (at, &byte) in text.iter().enumerate() {
-            let class = self.class_of_byte.get(usize::from(byte)).copied().unwrap_or(0);
-            let entry = self.entry(row, class.into());
-            row = (entry & ROW) as usize;
-            if entry > ROW {
-                end = at + 2 - (entry >> ROW_BITS) as usize;
+    /// Nothing looked at yet.
+    pub(crate) const fn begin(&self) -> Progress {
+        Progress { row: self.start, at: 0, end: 0 }
+    }
+
+    /// Go on through `text`: where the match ends, whatever comes after; `None` where that decides it.
+    #[inline]
+    pub(crate) fn decide(&self, text: &[u8], progress: &mut Progress) -> Option<usize> {
+        // A word begins with a letter, or with one character before it.
+        for _ in 0..2 {
+            let &byte = text.get(progress.at)?;
+            if let Some(end) = self.step(byte, progress) {
+                return Some(end);
             }
-            if row == 0 {
-                return end;
+            if progress.row == self.word {
+                progress.at += slm2_simd::leading_letters(text.get(progress.at..).unwrap_or_default());
+                progress.end = progress.at;
+                break;
             }
         }
-        match (self.entry(row, self.end_of_input) >> ROW_BITS) as usize {
-            0 => end,
-            accept => text.len() + 1 - accept,
+        for &byte in text.get(progress.at..)? {
+            if let Some(end) = self.step(byte, progress) {
+                return Some(end);
+            }
+        }
+        None
+    }
+
+    /// Where the match ends if the text does.
+    pub(crate) fn end_of_input(&self, progress: Progress) -> usize {
+        match (self.entry(progress.row, self.end_of_input) >> ROW_BITS) as usize {
+            0 => progress.end,
+            accept => progress.at + 1 - accept,
         }
     }
 
+    /// Look at a byte; where the match ends, if that decides it.
+    #[inline]
+    fn step(&self, byte: u8, progress: &mut Progress) -> Option<usize> {
+        let entry = self.after(progress.row, byte);
+        progress.row = row_of(entry);
+        if progress.row == 0 {
+            return Some(progress.end);
+        }
+        progress.at += 1;
+        if entry > ROW {
+            progress.end = progress.at + 1 - (entry >> ROW_BITS) as usize;
+        }
+        None
+    }
+
+    #[inline]
+    fn after(&self, row: usize, byte: u8) -> u32 {
+        self.entry(row, self.class_of_byte.get(usize::from(byte)).copied().unwrap_or(0).into())
+    }
+
+    #[inline]
     fn entry(&self, row: usize, symbol: usize) -> u32 {
         // Rows and symbols come from the table itself.
         self.table.get(row + symbol).copied().unwrap_or(0)
     }
 }
 
+#[inline]
+const fn row_of(entry: u32) -> usize {
+    (entry & ROW) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::artifact::Artifact;
-    use crate::tokenizer::pretoken;
+    use crate::artifact::pretokenizer::{DEAD, START};
+
+    /// As the contract says it.
+    fn by_section(dfa: Pretokenizer<'_>, text: &[u8]) -> usize {
+        let (mut state, mut end) = (START, 0);
+        for (at, &byte) in text.iter().enumerate() {
+            state = dfa.after_byte(state, byte);
+            if state == DEAD {
+                return end;
+            }
+            if let Some(back) = dfa.match_back(state) {
+                end = at + 1 - back;
+            }
+        }
+        dfa.match_back(dfa.after_end(state)).map_or(end, |back| text.len() - back)
+    }
 
     #[test]
     fn it_runs_as_the_section_says() {
         const SEED: u64 = 11;
-        let parts: [&[u8]; 14] = [
+        let parts: [&[u8]; 16] = [
             b"a",
             b"Z",
+            b"abcdefghijklmnopqrstuvw",
+            b"word",
             b" ",
             b"\n",
             b"\r",
@@ -95,19 +180,27 @@ mod tests {
         ];
         for file in ["../../src/slm2/data/qwen3-0.6b.slm2", "../../tests/data/small-v1.slm2"] {
             let artifact = Artifact::from_bytes(std::fs::read(file).expect("it is there")).expect("it opens");
-            let scanner = artifact.scanner().expect("no match ends far back");
+            let scanner = artifact.scanner();
             let mut state = SEED;
             for _ in 0..100_000 {
                 let mut text = Vec::new();
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let mut choices = state >> 16;
+                let mut choices = state >> 12;
                 for _ in 0..=(state >> 60) % 12 {
-                    text.extend(parts[usize::try_from(choices % 14).expect("small")]);
-                    choices /= 14;
+                    text.extend(parts[usize::try_from(choices % 16).expect("small")]);
+                    choices /= 16;
                 }
-                let end = pretoken::match_end(artifact.pretokenizer(), &text);
-                assert_eq!(scanner.match_end(&text), end, "{text:?}");
+                let end = by_section(artifact.pretokenizer(), &text);
+                let mut progress = scanner.begin();
+                let decided = scanner.decide(&text, &mut progress);
+                assert_eq!(decided.unwrap_or_else(|| scanner.end_of_input(progress)), end, "{text:?}");
                 assert!(end > 0);
+                // The same in parts, cut anywhere.
+                let mut progress = scanner.begin();
+                let cut = usize::try_from(state >> 40).expect("24 bits") % (text.len() + 1);
+                let decided = scanner.decide(&text[..cut], &mut progress);
+                let decided = decided.or_else(|| scanner.decide(&text, &mut progress));
+                assert_eq!(decided.unwrap_or_else(|| scanner.end_of_input(progress)), end, "{text:?} cut at {cut}");
             }
         }
     }

@@ -23,8 +23,9 @@ pub(crate) struct Seams {
 impl Seams {
     pub(crate) fn new(vocabulary: Vocabulary<'_>) -> Self {
         let mut seams = Self { pairs: vec![0; 1 << (PAIR_BITS - 6)], edges: vec![0; 1 << 10] };
-        for id in vocabulary.ids() {
-            seams.note(vocabulary.token(id));
+        // Between two ASCII characters no seam is looked for: nearly all of their pairs stand in some token.
+        for token in vocabulary.ids().map(|id| vocabulary.token(id)).filter(|token| !token.is_ascii()) {
+            seams.note(token);
         }
         seams
     }
@@ -38,9 +39,9 @@ impl Seams {
             let (scalar, after) = rest.split_at_checked(1 + tail).unwrap_or((rest, &[]));
             if let Some(left) = left {
                 if is_whole(left) && is_whole(scalar) {
-                    set(&mut self.pairs, pair_hash(left, scalar));
+                    set(&mut self.pairs, pair_hash(Scalar::of_bytes(left), Scalar::of_bytes(scalar)));
                 } else {
-                    set(&mut self.edges, edge(left, scalar));
+                    set(&mut self.edges, edge_of_bytes(left, scalar));
                 }
             }
             (left, rest) = (Some(scalar), after);
@@ -49,20 +50,64 @@ impl Seams {
 
     /// The length of the part of `piece` before its first seam; of the whole piece where it has none.
     pub(crate) fn first_part(&self, piece: &[u8]) -> usize {
-        let mut left: Option<&[u8]> = None;
+        let mut left: Option<Scalar> = None;
         let mut at = 0;
-        while let Some(&lead) = piece.get(at) {
-            let length = scalar_length(lead).max(1);
-            let scalar = piece.get(at..at + length).filter(|scalar| is_well_formed(scalar));
-            if let (Some(left), Some(right)) = (left, scalar) {
-                if !is_set(&self.edges, edge(left, right)) && !is_set(&self.pairs, pair_hash(left, right)) {
+        while at < piece.len() {
+            let right = Scalar::first(piece.get(at..).unwrap_or_default());
+            if let (Some(left), Some(right)) = (left, right) {
+                let apart = !is_set(&self.pairs, pair_hash(left, right)) && !is_set(&self.edges, edge(left, right));
+                if apart && !(left.is_ascii() && right.is_ascii()) {
                     return at;
                 }
             }
-            at += if scalar.is_some() { length } else { 1 };
-            left = scalar;
+            at += right.map_or(1, Scalar::length);
+            left = right;
         }
         piece.len()
+    }
+}
+
+/// The bytes of a scalar value, the first lowest.
+#[derive(Clone, Copy)]
+struct Scalar(u32);
+
+impl Scalar {
+    /// The well-formed scalar value at the beginning of a text.
+    #[inline]
+    fn first(text: &[u8]) -> Option<Self> {
+        // E0 and ED, and four bytes, are left to the library: they have ranges of their own.
+        if let Some(&[lead @ 0xC2..=0xDF, tail @ 0x80..=0xBF]) = text.first_chunk() {
+            return Some(Self(u32::from_le_bytes([lead, tail, 0, 0])));
+        }
+        if let Some(&[lead @ (0xE1..=0xEC | 0xEE | 0xEF), second @ 0x80..=0xBF, third @ 0x80..=0xBF]) =
+            text.first_chunk()
+        {
+            return Some(Self(u32::from_le_bytes([lead, second, third, 0])));
+        }
+        let length = scalar_length(*text.first()?).max(1);
+        let bytes = text.get(..length).filter(|bytes| core::str::from_utf8(bytes).is_ok())?;
+        Some(Self::of_bytes(bytes))
+    }
+
+    /// One to four bytes.
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte)))
+    }
+
+    const fn is_ascii(self) -> bool {
+        self.0 < 0x80
+    }
+
+    const fn length(self) -> usize {
+        scalar_length(self.first_byte())
+    }
+
+    const fn first_byte(self) -> u8 {
+        self.0.to_le_bytes()[0]
+    }
+
+    fn last_byte(self) -> u8 {
+        self.0.to_le_bytes().into_iter().rev().find(|&byte| byte != 0).unwrap_or(0)
     }
 }
 
@@ -82,17 +127,18 @@ fn is_whole(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|&lead| scalar_length(lead) == bytes.len())
 }
 
-fn is_well_formed(scalar: &[u8]) -> bool {
-    scalar.is_ascii() || core::str::from_utf8(scalar).is_ok()
-}
-
-fn pair_hash(left: &[u8], right: &[u8]) -> usize {
-    let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-    let mixed = (number(left) << 32 | number(right)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+#[inline]
+fn pair_hash(left: Scalar, right: Scalar) -> usize {
+    let mixed = (u64::from(left.0) << 32 | u64::from(right.0)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> (64 - PAIR_BITS)) as usize
 }
 
-fn edge(left: &[u8], right: &[u8]) -> usize {
+#[inline]
+fn edge(left: Scalar, right: Scalar) -> usize {
+    usize::from(left.last_byte()) << 8 | usize::from(right.first_byte())
+}
+
+fn edge_of_bytes(left: &[u8], right: &[u8]) -> usize {
     let byte = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or(0));
     byte(left.last()) << 8 | byte(right.first())
 }
@@ -138,11 +184,11 @@ mod tests {
                 piece.remove(random(piece.len()));
             }
             let (mut whole, mut apart) = (Vec::new(), Vec::new());
-            merger.merge(tables, &piece, &mut whole);
+            whole.extend_from_slice(merger.merge(&tables, &piece));
             let mut rest = piece.as_slice();
             while !rest.is_empty() {
                 let (part, after) = rest.split_at(artifact.seams().first_part(rest));
-                merger.merge(tables, part, &mut apart);
+                apart.extend_from_slice(merger.merge(&tables, part));
                 seams += usize::from(!after.is_empty());
                 rest = after;
             }

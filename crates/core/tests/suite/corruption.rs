@@ -2,7 +2,7 @@
 
 use slm2_core::{Artifact, Profile, SpecialPolicy, StreamDecoder, Tokenizer};
 
-use crate::support::{Draft, Random, refusal, small, with_digest, with_digests};
+use crate::support::{Draft, Random, encoded, numbers, refusal, scratch, small, spans_of, with_digest, with_digests};
 
 const CHANGES: [u8; 3] = [0x01, 0x80, 0xFF];
 /// Where they begin in the small artifact.
@@ -97,15 +97,15 @@ fn works(data: &[u8], name: &str) -> bool {
     let tokenizer = Tokenizer::new(&artifact);
     for text in texts() {
         for profile in [Profile::Contract, Profile::Publisher] {
-            let ids: Vec<u32> = tokenizer.encode(&text, profile).iter().map(|id| id.get()).collect();
+            let ids: Vec<u32> = encoded(&tokenizer, &text, profile).iter().map(|id| id.get()).collect();
             assert!(ids.iter().all(|&id| id < artifact.vocabulary_size()), "{name}");
             let decoded = tokenizer.decode(&ids, SpecialPolicy::Refuse);
             assert!(profile == Profile::Publisher || decoded.as_ref() == Ok(&text), "{name}");
-            let spans = tokenizer.encode_spans(&text, profile);
+            let spans = spans_of(&tokenizer, &text, profile);
             assert_eq!(spans.iter().map(|span| span.id.get()).collect::<Vec<_>>(), ids, "{name}");
             assert!(spans.iter().all(|span| span.start < span.end && span.end <= text.len()), "{name}");
             let mut stream = StreamDecoder::new(SpecialPolicy::Bytes);
-            let trusted: Vec<u32> = tokenizer.encode_trusted(&text, profile).iter().map(|id| id.get()).collect();
+            let trusted: Vec<u32> = numbers(&tokenizer.encode_trusted(&text, profile, &mut scratch()).expect("short"));
             let streamed = stream.push(&tokenizer, &trusted);
             assert!(streamed.is_ok() || core::str::from_utf8(&text).is_err(), "{name}");
         }

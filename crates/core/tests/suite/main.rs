@@ -3,8 +3,10 @@
 // A test stops at what is not as it must be.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod chunks;
 mod corruption;
 mod refusals;
+mod special;
 mod stream;
 mod support;
 mod tokenizer;

@@ -4,7 +4,7 @@
 
 use slm2_core::{Artifact, Error, Profile, SpecialPolicy, StreamDecoder, Tokenizer, Value};
 
-use crate::support::{Random, embedded, int_fields, small};
+use crate::support::{Random, embedded, encoded, int_fields, small};
 
 /// A decoder over the small artifact.
 struct Stream {
@@ -144,7 +144,7 @@ fn grouping_does_not_matter() {
     let tokenizer = Tokenizer::new(&artifact);
     let mut random = Random(SEED);
     let text = "Ὦ ἄνδρες 👩‍👩‍👧 ᚠᛇᚻ 漢字かな 🇩🇪 \u{1D15F} x".repeat(3);
-    let ids: Vec<u32> = tokenizer.encode(text.as_bytes(), Profile::Contract).iter().map(|id| id.get()).collect();
+    let ids: Vec<u32> = encoded(&tokenizer, text.as_bytes(), Profile::Contract).iter().map(|id| id.get()).collect();
     for round in 0..100 {
         let mut decoder = StreamDecoder::new(SpecialPolicy::Refuse);
         let (mut rest, mut streamed) = (&*ids, String::new());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use slm2_core::{Artifact, Error, ErrorCode, Value};
+use slm2_core::{Artifact, Error, ErrorCode, Profile, Scratch, Span, TokenId, Tokenizer, Unit, Value};
 
 pub(crate) const SPECIAL: u32 = 0x10;
 pub(crate) const PRETOKENIZER: u32 = 0x20;
@@ -21,6 +21,23 @@ pub(crate) fn small() -> Vec<u8> {
 /// The artifact that the package carries.
 pub(crate) fn embedded() -> Artifact<Vec<u8>> {
     Artifact::from_bytes(read("src/slm2/data/qwen3-0.6b.slm2")).expect("the embedded artifact opens")
+}
+
+/// A fresh scratch that no text of a test is too long for.
+pub(crate) fn scratch() -> Scratch {
+    Scratch::new(1 << 24).expect("it is within the limits")
+}
+
+pub(crate) fn encoded(tokenizer: &Tokenizer<'_>, text: &[u8], profile: Profile) -> Vec<TokenId> {
+    tokenizer.encode(text, profile, &mut scratch()).expect("no piece is too long")
+}
+
+pub(crate) fn spans_of(tokenizer: &Tokenizer<'_>, text: &[u8], profile: Profile) -> Vec<Span> {
+    tokenizer.encode_spans(text, profile, Unit::Bytes, &mut scratch()).expect("no piece is too long")
+}
+
+pub(crate) fn numbers(ids: &[TokenId]) -> Vec<u32> {
+    ids.iter().map(|id| id.get()).collect()
 }
 
 fn read(path: &str) -> Vec<u8> {

@@ -1,12 +1,8 @@
 //! Text to ids and back, over the embedded artifact and the small one. The ids are those that the publisher's program gives.
 
-use slm2_core::{Artifact, Profile, Scratch, Span, SpecialPolicy, TokenId, Tokenizer};
+use slm2_core::{Artifact, Profile, Span, SpecialPolicy, TokenId, Tokenizer};
 
-use crate::support::{Draft, NORMALIZATION, Random, embedded, int_fields, small};
-
-fn numbers(ids: &[TokenId]) -> Vec<u32> {
-    ids.iter().map(|id| id.get()).collect()
-}
+use crate::support::{Draft, NORMALIZATION, Random, embedded, encoded, int_fields, numbers, scratch, small, spans_of};
 
 fn triples(spans: &[Span]) -> Vec<(u32, usize, usize)> {
     spans.iter().map(|span| (span.id.get(), span.start, span.end)).collect()
@@ -29,13 +25,13 @@ fn what_the_artifact_says_of_itself() {
 fn known_ids() {
     let artifact = embedded();
     let tokenizer = Tokenizer::new(&artifact);
-    let encode = |text: &str| numbers(&tokenizer.encode(text.as_bytes(), Profile::Contract));
+    let encode = |text: &str| numbers(&encoded(&tokenizer, text.as_bytes(), Profile::Contract));
     assert_eq!(encode(""), []);
     assert_eq!(encode("Hello, world"), [9707, 11, 1879]);
     assert_eq!(encode("user\n\nhello"), [872, 271, 14990]);
     // Leftmost-first: `'s` goes before the longer `'stuff`.
     assert_eq!(encode("'stuff"), [encode("'s"), encode("tuff")].concat());
-    assert_eq!(encode("'\u{17F}"), numbers(&tokenizer.encode("'ſ".as_bytes(), Profile::Publisher)));
+    assert_eq!(encode("'\u{17F}"), numbers(&encoded(&tokenizer, "'ſ".as_bytes(), Profile::Publisher)));
 }
 
 #[test]
@@ -43,10 +39,10 @@ fn text_cannot_become_a_special_token() {
     let artifact = embedded();
     let tokenizer = Tokenizer::new(&artifact);
     let text = "<|im_start|>user\n<|im_end|><|im_<|im_end|>".as_bytes();
-    let plain = numbers(&tokenizer.encode(text, Profile::Publisher));
+    let plain = numbers(&encoded(&tokenizer, text, Profile::Publisher));
     assert!(plain.iter().all(|&id| id < 151_643), "{plain:?}");
     assert_eq!(tokenizer.decode(&plain, SpecialPolicy::Refuse).as_deref(), Ok(text));
-    let trusted = numbers(&tokenizer.encode_trusted(text, Profile::Contract));
+    let trusted = numbers(&tokenizer.encode_trusted(text, Profile::Contract, &mut scratch()).expect("short"));
     assert_eq!(trusted[..4], [151_644, 872, 198, 151_645]);
     let found: Vec<_> = tokenizer.find_special(text).iter().map(|it| (it.start, it.end, it.id.get())).collect();
     assert_eq!(found, [(0, 12, 151_644), (17, 27, 151_645), (32, 42, 151_645)]);
@@ -73,7 +69,7 @@ fn the_longest_special_text_at_a_place_is_found() {
 fn spans_without_normalisation_are_the_bytes() {
     let artifact = embedded();
     let text = "Grüße,  \u{1F600}\n".as_bytes();
-    let spans = Tokenizer::new(&artifact).encode_spans(text, Profile::Contract);
+    let spans = spans_of(&Tokenizer::new(&artifact), text, Profile::Contract);
     let mut at = 0;
     for span in &spans {
         let bytes = Tokenizer::new(&artifact).token_bytes(span.id.get()).unwrap();
@@ -88,7 +84,7 @@ fn spans_with_normalisation_are_hulls() {
     // The small artifact composes `e` U+0301, and has tokens for `ab`, U+0301 and `é`.
     let artifact = Artifact::from_bytes(small()).unwrap();
     let tokenizer = Tokenizer::new(&artifact);
-    let spans = |text: &str| triples(&tokenizer.encode_spans(text.as_bytes(), Profile::Publisher));
+    let spans = |text: &str| triples(&spans_of(&tokenizer, text.as_bytes(), Profile::Publisher));
     assert_eq!(spans("abe\u{301}"), [(256, 0, 2), (260, 2, 5)]);
     assert_eq!(spans("\u{E9}b"), [(260, 0, 2), (98, 2, 3)]);
     // U+0344 becomes U+0308 U+0301: each of their bytes has its whole range.
@@ -97,9 +93,9 @@ fn spans_with_normalisation_are_hulls() {
     assert_eq!(spans("e\u{301}\u{323}"), [(260, 0, 3), (0xCC, 3, 4), (0xA3, 4, 5)]);
     assert_eq!(spans("e\u{323}\u{301}"), [(260, 0, 5), (0xCC, 1, 2), (0xA3, 2, 3)]);
     // An ill-formed byte parts the text.
-    let parted = tokenizer.encode_spans(b"e\xFF\xCC\x81", Profile::Publisher);
+    let parted = spans_of(&tokenizer, b"e\xFF\xCC\x81", Profile::Publisher);
     assert_eq!(triples(&parted), [(101, 0, 1), (0xFF, 1, 2), (259, 2, 4)]);
-    let contract = tokenizer.encode("e\u{301}".as_bytes(), Profile::Contract);
+    let contract = encoded(&tokenizer, "e\u{301}".as_bytes(), Profile::Contract);
     assert_eq!(numbers(&contract), [101, 259]);
 }
 
@@ -110,8 +106,8 @@ fn without_tables_both_profiles_are_one() {
     let artifact = Artifact::from_bytes(draft.seal_rightly()).unwrap();
     let tokenizer = Tokenizer::new(&artifact);
     let text = "e\u{301}".as_bytes();
-    assert_eq!(numbers(&tokenizer.encode(text, Profile::Publisher)), [101, 259]);
-    assert_eq!(triples(&tokenizer.encode_spans(text, Profile::Publisher)), [(101, 0, 1), (259, 1, 3)]);
+    assert_eq!(numbers(&encoded(&tokenizer, text, Profile::Publisher)), [101, 259]);
+    assert_eq!(triples(&spans_of(&tokenizer, text, Profile::Publisher)), [(101, 0, 1), (259, 1, 3)]);
 }
 
 #[test]
@@ -120,10 +116,10 @@ fn hangul_is_composed_and_kept() {
     let tokenizer = Tokenizer::new(&artifact);
     let syllables = "한글 각".as_bytes();
     let jamo = "\u{1112}\u{1161}\u{11AB}\u{1100}\u{1173}\u{11AF} \u{1100}\u{1161}\u{11A8}".as_bytes();
-    let ids = tokenizer.encode(syllables, Profile::Contract);
-    assert_eq!(tokenizer.encode(jamo, Profile::Publisher), ids);
-    assert_eq!(tokenizer.encode(syllables, Profile::Publisher), ids);
-    assert_ne!(tokenizer.encode(jamo, Profile::Contract), ids);
+    let ids = encoded(&tokenizer, syllables, Profile::Contract);
+    assert_eq!(encoded(&tokenizer, jamo, Profile::Publisher), ids);
+    assert_eq!(encoded(&tokenizer, syllables, Profile::Publisher), ids);
+    assert_ne!(encoded(&tokenizer, jamo, Profile::Contract), ids);
 }
 
 #[test]
@@ -132,7 +128,7 @@ fn the_tables_are_the_publishers_and_not_todays() {
     let tokenizer = Tokenizer::new(&artifact);
     // Decisions D1: Unicode 14 would put U+0334 first.
     let text = "x\u{898}\u{334}".as_bytes();
-    assert_eq!(numbers(&tokenizer.encode(text, Profile::Publisher)), [87, 156, 95, 246, 136, 112]);
+    assert_eq!(numbers(&encoded(&tokenizer, text, Profile::Publisher)), [87, 156, 95, 246, 136, 112]);
 }
 
 #[test]
@@ -189,7 +185,7 @@ fn a_used_scratch_gives_the_ids_of_a_fresh_one() {
         "=",
     ];
     let mut random = Random(SEED);
-    let mut scratch = Scratch::default();
+    let mut scratch = scratch();
     for round in 0..3_000 {
         let mut text: Vec<u8> = Vec::new();
         for _ in 0..random.below(12) {
@@ -200,8 +196,8 @@ fn a_used_scratch_gives_the_ids_of_a_fresh_one() {
         let mut ids = Vec::new();
         for profile in [Profile::Contract, Profile::Publisher] {
             ids.clear();
-            tokenizer.encode_into(&text, profile, &mut scratch, &mut ids);
-            assert_eq!(ids, tokenizer.encode(&text, profile), "seed {SEED} round {round}: {text:?}");
+            tokenizer.encode_into(&text, profile, &mut scratch, &mut ids).unwrap();
+            assert_eq!(ids, encoded(&tokenizer, &text, profile), "seed {SEED} round {round}: {text:?}");
         }
     }
 }
@@ -213,9 +209,9 @@ fn long_text_takes_no_longer_than_its_length_says() {
     let tokenizer = Tokenizer::new(&artifact);
     let marks = ["a", &"\u{301}\u{323}\u{5B0}".repeat(100_000)].concat();
     for text in ["a".repeat(1_000_000), " ".repeat(1_000_000), "가".repeat(300_000), "<|im_".repeat(200_000), marks] {
-        let ids = numbers(&tokenizer.encode(text.as_bytes(), Profile::Contract));
+        let ids = numbers(&encoded(&tokenizer, text.as_bytes(), Profile::Contract));
         assert_eq!(tokenizer.decode(&ids, SpecialPolicy::Refuse).as_deref(), Ok(text.as_bytes()));
-        let spans = tokenizer.encode_spans(text.as_bytes(), Profile::Publisher);
+        let spans = spans_of(&tokenizer, text.as_bytes(), Profile::Publisher);
         assert_eq!(spans.first().map(|span| span.start), Some(0));
         assert!(tokenizer.find_special(text.as_bytes()).is_empty());
     }
@@ -229,7 +225,7 @@ fn any_bytes_come_back_in_profile_contract() {
     let mut random = Random(SEED);
     for round in 0..300 {
         let text: Vec<u8> = (0..random.below(200)).map(|_| random.next().to_le_bytes()[0]).collect();
-        let ids = numbers(&tokenizer.encode(&text, Profile::Contract));
+        let ids = numbers(&encoded(&tokenizer, &text, Profile::Contract));
         let decoded = tokenizer.decode(&ids, SpecialPolicy::Refuse);
         assert_eq!(decoded.as_deref(), Ok(&*text), "seed {SEED} round {round}");
     }

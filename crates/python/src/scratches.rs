@@ -1,0 +1,55 @@
+//! Memory that calls work in.
+
+use std::sync::Mutex;
+
+use slm2_core::{Error, Scratch, TokenId};
+
+/// As many workshops as there were calls at once, up to a number that threads seldom pass.
+pub(crate) struct Scratches {
+    max_pretoken: usize,
+    /// In boxes: a scratch is larger than what should be moved for a short message.
+    free: Mutex<Vec<Box<Workshop>>>,
+}
+
+/// What a call works in.
+pub(crate) struct Workshop {
+    pub(crate) scratch: Scratch,
+    pub(crate) ids: Vec<TokenId>,
+}
+
+/// More than that are not kept: each may have 10 MiB.
+const KEPT: usize = 16;
+/// Room for more ids than that is not kept.
+const KEPT_IDS: usize = 1 << 16;
+
+impl Scratches {
+    /// `limit_out_of_range` where no scratch can be for pieces that long.
+    pub(crate) fn new(max_pretoken: u64) -> Result<Self, Error> {
+        let max_pretoken = usize::try_from(max_pretoken).unwrap_or(usize::MAX);
+        let first = Box::new(Workshop { scratch: Scratch::new(max_pretoken)?, ids: Vec::new() });
+        Ok(Self { max_pretoken, free: Mutex::new(vec![first]) })
+    }
+
+    pub(crate) const fn max_pretoken(&self) -> usize {
+        self.max_pretoken
+    }
+
+    /// Work in a workshop that no other call uses, with no ids in it. It never waits: in a process that was forked while another thread
+    /// held the lock, nobody would ever let it go.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workshop) -> T) -> Result<T, Error> {
+        let free = self.free.try_lock().ok().and_then(|mut free| free.pop());
+        let mut workshop = match free {
+            Some(workshop) => workshop,
+            None => Box::new(Workshop { scratch: Scratch::new(self.max_pretoken)?, ids: Vec::new() }),
+        };
+        let done = work(&mut workshop);
+        workshop.ids.clear();
+        workshop.ids.shrink_to(KEPT_IDS);
+        if let Ok(mut free) = self.free.try_lock() {
+            if free.len() < KEPT {
+                free.push(workshop);
+            }
+        }
+        Ok(done)
+    }
+}

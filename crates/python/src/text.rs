@@ -1,0 +1,150 @@
+//! `NativeChunks` and `NativeText`: a text that arrives in parts, and one that grows.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use slm2_core::{ChunkEncoder, Error, GrowingText, Profile, Scratch, TokenId, Tokenizer};
+
+use crate::arguments;
+use crate::engine::{PyArtifact, u32_bytes};
+use crate::errors;
+use crate::scratches::Scratches;
+
+/// Something over an artifact that has a state. Calls from several threads wait for each other; none of them holds the lock while it
+/// waits for the interpreter.
+struct Shared<T> {
+    artifact: Arc<PyArtifact>,
+    scratches: Arc<Scratches>,
+    state: Mutex<T>,
+}
+
+impl<T: Send + Clone> Shared<T> {
+    fn new(artifact: Arc<PyArtifact>, scratches: Arc<Scratches>, state: T) -> Self {
+        Self { artifact, scratches, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, T> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn copy(&self) -> Self {
+        Self::new(Arc::clone(&self.artifact), Arc::clone(&self.scratches), self.state().clone())
+    }
+
+    /// Do something without the interpreter's lock.
+    fn work<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut T, &Tokenizer<'_>, &mut Scratch) -> Result<R, Error> + Send,
+    ) -> PyResult<R> {
+        let done = py.detach(|| {
+            let mut state = self.state();
+            let tokenizer = Tokenizer::new(&self.artifact);
+            self.scratches.with(|workshop| work(&mut state, &tokenizer, &mut workshop.scratch))?
+        });
+        done.map_err(|error| errors::of_core(py, &error, None))
+    }
+}
+
+fn numbers(ids: Vec<TokenId>) -> Vec<u32> {
+    ids.into_iter().map(TokenId::get).collect()
+}
+
+/// The ids of a text that arrives in parts. See `slm2.engine.EngineChunks`.
+#[pyclass(module = "slm2._engine", frozen)]
+pub(crate) struct NativeChunks(Shared<ChunkEncoder>);
+
+impl NativeChunks {
+    pub(crate) fn new(artifact: Arc<PyArtifact>, scratches: Arc<Scratches>, profile: Profile) -> Self {
+        Self(Shared::new(artifact, scratches, ChunkEncoder::new(profile)))
+    }
+
+    fn pushed(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
+        let bytes = arguments::bytes("data", data)?;
+        self.ids(data.py(), |chunks, tokenizer, scratch, ids| chunks.push(tokenizer, &bytes, scratch, ids))
+    }
+
+    fn finished(&self, py: Python<'_>) -> PyResult<Vec<TokenId>> {
+        self.ids(py, ChunkEncoder::finish)
+    }
+
+    fn ids(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut ChunkEncoder, &Tokenizer<'_>, &mut Scratch, &mut Vec<TokenId>) -> Result<(), Error> + Send,
+    ) -> PyResult<Vec<TokenId>> {
+        self.0.work(py, |chunks, tokenizer, scratch| {
+            let mut ids = Vec::new();
+            work(chunks, tokenizer, scratch, &mut ids)?;
+            Ok(ids)
+        })
+    }
+}
+
+#[pymethods]
+impl NativeChunks {
+    /// Bytes that wait for what comes after them.
+    #[getter]
+    fn pending(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.state().pending())
+    }
+
+    /// The ids that are certain with these bytes.
+    fn push(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        self.pushed(data).map(numbers)
+    }
+
+    /// The same as little-endian u32.
+    fn push_u32<'py>(&self, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        u32_bytes(data.py(), &self.pushed(data)?)
+    }
+
+    /// The ids of what waits, if the text ended here.
+    fn rest(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        self.ids(py, |chunks, tokenizer, scratch, ids| chunks.rest(tokenizer, scratch, ids)).map(numbers)
+    }
+
+    /// End the text: the ids of what waits.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        self.finished(py).map(numbers)
+    }
+
+    /// The same as little-endian u32.
+    fn finish_u32<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        u32_bytes(py, &self.finished(py)?)
+    }
+}
+
+/// The ids of a text that grows at its end. See `slm2.engine.EngineText`.
+#[pyclass(module = "slm2._engine", frozen)]
+pub(crate) struct NativeText(Shared<GrowingText>);
+
+impl NativeText {
+    pub(crate) fn new(artifact: Arc<PyArtifact>, scratches: Arc<Scratches>, profile: Profile) -> Self {
+        Self(Shared::new(artifact, scratches, GrowingText::new(profile)))
+    }
+}
+
+#[pymethods]
+impl NativeText {
+    /// How many ids the text has.
+    #[getter]
+    fn count(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.state().count())
+    }
+
+    /// Another one that goes on from here.
+    fn copy(&self, py: Python<'_>) -> Self {
+        Self(py.detach(|| self.0.copy()))
+    }
+
+    /// How many of the ids stay, and those that come after them.
+    fn append(&self, data: &Bound<'_, PyAny>) -> PyResult<(usize, Vec<u32>)> {
+        let bytes = arguments::bytes("data", data)?;
+        self.0.work(data.py(), |text, tokenizer, scratch| {
+            let growth = text.append(tokenizer, &bytes, scratch)?;
+            Ok((growth.keep, numbers(growth.ids)))
+        })
+    }
+}
