@@ -1,0 +1,220 @@
+"""What is encoded: the files of a folder, or texts made from what every installation has; and inputs that are made to be hard.
+
+What is made depends on the seeds, the artifact's vocabulary and, for prose and code, this Python's library: the same on every run.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import importlib
+import json
+import lzma
+import random
+import sysconfig
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slm2.bench.texts import cut, messages, pick
+
+__all__ = ["Input", "giants", "made_texts", "read_texts", "special_lines", "texts_of_messages"]
+
+MANY_FILES = 16
+SPECIAL_LINES = 16_000
+_RANDOM_BYTES = 3  # of which base64 makes four characters
+
+
+@dataclass(frozen=True)
+class Input:
+    """A text with the name of its column."""
+
+    name: str
+    data: bytes
+
+    def holds(self, special_texts: Sequence[str]) -> bool:
+        """Whether the text of a special token stands in it."""
+        return any(text.encode("utf-8") in self.data for text in special_texts)
+
+
+def read_texts(folder: Path, size: int) -> list[Input]:
+    """One text for each file of a folder, named by the file; all files together where there are many, and those of each folder in it.
+
+    Files end where UTF-8 does not go on; ``.xz`` is unpacked.
+
+    Args:
+        folder: to read.
+        size: bytes of a text at most.
+    """
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    named = {path.name.split(".")[0]: [path] for path in files} if len(files) <= MANY_FILES else {folder.resolve().name: files}
+    for inside in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        named[inside.name] = sorted(path for path in inside.rglob("*") if path.is_file())
+    texts = (Input(name, _joined((_read(path) for path in paths), size)) for name, paths in named.items())
+    return [text for text in texts if text.data]
+
+
+def _read(path: Path) -> bytes:
+    data = path.read_bytes()
+    data = lzma.decompress(data) if path.suffix == ".xz" else data
+    return data.decode("utf-8", "ignore").encode("utf-8")
+
+
+def _joined(parts: Iterator[bytes], size: int) -> bytes:
+    taken: list[bytes] = []
+    left = size
+    for part in parts:
+        taken.append(cut(part, left))
+        left -= len(taken[-1])
+        if left <= 0:
+            break
+    return b"".join(taken)
+
+
+def made_texts(vocabulary: Sequence[bytes], size: int) -> list[Input]:
+    """One text of each kind.
+
+    Args:
+        vocabulary: bytes of each plain token, from the first: scripts have their words from it.
+        size: bytes of a text at most.
+    """
+    words = _words_by_script(vocabulary)
+    makers: dict[str, Callable[[], Iterator[str]]] = {
+        "english": _english,
+        "code": _code,
+        "json": _json_logs,
+        "european": lambda: _prose(words, ("LATIN", "CYRILLIC", "GREEK"), 11),
+        "chinese": lambda: _clauses(words, ("CJK",), 12),
+        "ja_ko": lambda: _clauses(words, ("HIRAGANA", "KATAKANA", "HANGUL", "CJK"), 13),
+        "ar_he_hi_th": lambda: _prose(words, ("ARABIC", "HEBREW", "DEVANAGARI", "THAI"), 14),
+        "decomposed": lambda: (unicodedata.normalize("NFD", text) for text in _prose(words, ("LATIN", "HANGUL", "GREEK"), 15)),
+        "chat": _chat,
+    }
+    return [Input(name, _joined((text.encode("utf-8") for text in maker()), size)) for name, maker in makers.items()]
+
+
+def _words_by_script(vocabulary: Sequence[bytes]) -> dict[str, list[str]]:
+    """Words that the vocabulary has beyond ASCII, most frequent first, by the first word of the names of their letters."""
+    words: dict[str, list[str]] = {}
+    for token in vocabulary:
+        try:
+            word = token.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            continue
+        if not word.isascii() and all(unicodedata.category(letter)[0] in "LM" for letter in word):
+            scripts = [unicodedata.name(letter, "?").split()[0] for letter in word]
+            words.setdefault(max(sorted(set(scripts)), key=scripts.count), []).append(word)
+    return words
+
+
+def _word(source: random.Random, scripts: Sequence[list[str]]) -> str:
+    """Frequent ones more often (Zipf's law, nearly); every third a compound that is in no vocabulary."""
+    words = scripts[int(source.random() * len(scripts))]
+    one, other = (words[int(len(words) ** source.random()) - 1] for _ in range(2))
+    return one + other if source.random() < 1 / 3 else one
+
+
+def _prose(words: dict[str, list[str]], names: Sequence[str], seed: int) -> Iterator[str]:
+    source = random.Random(seed)
+    scripts = [words[name] for name in names if name in words]
+    while True:
+        chosen = [pick(source, scripts)]  # a sentence is in one language
+        sentence = " ".join(_word(source, chosen) for _ in range(4 + int(source.random() * 16)))
+        yield sentence.capitalize() + pick(source, (". ", ". ", ", ", "? ", ".\n", ".\n\n"))
+
+
+def _clauses(words: dict[str, list[str]], names: Sequence[str], seed: int) -> Iterator[str]:
+    source = random.Random(seed)
+    scripts = [words[name] for name in names if name in words]
+    while True:
+        between = " " if source.random() < 0.1 else ""
+        yield between.join(_word(source, scripts) for _ in range(2 + int(source.random() * 9)))
+        yield pick(source, ("，", "，", "、", "。", "。\n", "？", "：", "（", "）"))
+
+
+def _modules() -> Iterator[str]:
+    """The modules of the standard library that are written in Python."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    for path in sorted(root.rglob("*.py")):
+        if not {"site-packages", "test", "tests", "idlelib", "pydoc_data", "lib2to3"} & set(path.parts):
+            yield path.read_bytes().decode("utf-8", "ignore")
+
+
+def _english() -> Iterator[str]:
+    """The reference manual that help() shows, then docstrings."""
+    topics: dict[str, str] = importlib.import_module("pydoc_data.topics").topics
+    yield from (topics[name] + "\n\n" for name in sorted(topics))
+    for module in _modules():
+        try:
+            tree = ast.parse(module)
+        except (SyntaxError, ValueError):  # some are kept to be wrong
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield (ast.get_docstring(node) or "") + "\n\n"
+
+
+def _code() -> Iterator[str]:
+    yield from _modules()
+
+
+def _json_logs() -> Iterator[str]:
+    source = random.Random(16)
+    levels = ("INFO", "INFO", "INFO", "DEBUG", "WARNING", "ERROR")
+    services = ("checkout", "search", "auth", "billing", "inventory", "gateway")
+    phrases = ("request finished", "cache miss", "retrying upstream", "user logged in", "slow query", "connection reset by peer")
+    second = 0.0
+    while True:
+        second += source.random() * 3
+        record = {
+            "ts": f"2026-03-{1 + int(second / 86400) % 28:02}T{int(second / 3600) % 24:02}:{int(second / 60) % 60:02}:{second % 60:06.3f}Z",
+            "level": pick(source, levels),
+            "service": pick(source, services),
+            "trace_id": f"{int(source.random() * 2**52):013x}",
+            "msg": pick(source, phrases),
+            "http": {"method": pick(source, ("GET", "POST", "PUT")), "path": f"/api/v1/items/{int(source.random() * 1e5)}", "status": 200},
+            "latency_ms": round(source.random() * 900, 2),
+            "tags": [pick(source, ("eu-west", "us-east", "canary", "beta")) for _ in range(int(source.random() * 3))],
+        }
+        yield json.dumps(record) + "\n"
+
+
+def _chat() -> Iterator[str]:
+    """Conversations as the template lays them out: the text of a special token every 60 bytes or so."""
+    said = messages()
+    source = random.Random(17)
+    while True:
+        yield f"<|im_start|>user\n{pick(source, said)}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n{pick(source, said)}<|im_end|>\n"
+
+
+def giants(size: int) -> list[Input]:
+    """Texts that are one pre-token, or nearly, of ``size`` bytes."""
+    source = random.Random(18)
+
+    def some(alphabet: str) -> str:
+        return "".join(pick(source, alphabet) for _ in range(size // len(alphabet[0].encode("utf-8"))))
+
+    binary = bytes(int(source.random() * 256) for _ in range(_RANDOM_BYTES * (size // 4)))
+    texts = {
+        "a": "a" * size,
+        "letters": some("abcdefghijklmnopqrstuvwxyz"),
+        "spaces": " " * size,
+        "newlines": "\n" * size,
+        "base64": base64.b64encode(binary).decode("ascii"),
+        "punctuation": some("!#$%&*+-./:;<=>?@^_|~"),
+        "cjk": some("".join(map(chr, range(0x4E00, 0x5E00)))),
+        "marks": "a" + some("\u0300\u0301\u0302\u0316\u0323\u0327\u0328\u0345"),
+    }
+    return [Input(name, text.encode("utf-8")) for name, text in texts.items()]
+
+
+def special_lines(special_texts: Sequence[str]) -> Input:
+    """16,000 lines, each of them a word after the text of a special token."""
+    lines = (f"{special_texts[place % len(special_texts)]}word\n" for place in range(SPECIAL_LINES))
+    return Input("special", "".join(lines).encode("utf-8"))
+
+
+def texts_of_messages() -> Input:
+    """The chat messages, a line each."""
+    return Input("messages", "\n".join(messages()).encode("utf-8"))
