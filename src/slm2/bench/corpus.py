@@ -13,15 +13,17 @@ import lzma
 import random
 import sysconfig
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slm2.bench.texts import cut, messages, pick
 
-__all__ = ["Input", "giants", "made_texts", "read_texts", "special_lines", "texts_of_messages"]
+__all__ = ["Input", "giants", "in_order", "made_texts", "read_texts", "special_lines", "texts_of_messages"]
 
 MANY_FILES = 16
+# The order of columns; what has another name comes after these.
+_ORDER = ("english", "code", "json", "json_log", "european", "chinese", "ja_ko", "ar_he_hi_th", "chat")
 SPECIAL_LINES = 16_000
 _RANDOM_BYTES = 3  # of which base64 makes four characters
 
@@ -52,7 +54,12 @@ def read_texts(folder: Path, size: int) -> list[Input]:
     for inside in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
         named[inside.name] = sorted(path for path in inside.rglob("*") if path.is_file())
     texts = (Input(name, _joined((_read(path) for path in paths), size)) for name, paths in named.items())
-    return [text for text in texts if text.data]
+    return in_order(text for text in texts if text.data)
+
+
+def in_order(texts: Iterable[Input]) -> list[Input]:
+    """The usual kinds first."""
+    return sorted(texts, key=lambda text: _ORDER.index(text.name) if text.name in _ORDER else len(_ORDER))
 
 
 def _read(path: Path) -> bytes:
@@ -91,7 +98,7 @@ def made_texts(vocabulary: Sequence[bytes], size: int) -> list[Input]:
         "decomposed": lambda: (unicodedata.normalize("NFD", text) for text in _prose(words, ("LATIN", "HANGUL", "GREEK"), 15)),
         "chat": _chat,
     }
-    return [Input(name, _joined((text.encode("utf-8") for text in maker()), size)) for name, maker in makers.items()]
+    return in_order(Input(name, _joined((text.encode("utf-8") for text in maker()), size)) for name, maker in makers.items())
 
 
 def _words_by_script(vocabulary: Sequence[bytes]) -> dict[str, list[str]]:
@@ -102,7 +109,11 @@ def _words_by_script(vocabulary: Sequence[bytes]) -> dict[str, list[str]]:
             word = token.decode("utf-8").strip()
         except UnicodeDecodeError:
             continue
-        if not word.isascii() and all(unicodedata.category(letter)[0] in "LM" for letter in word):
+        if (
+            not word.isascii()
+            and unicodedata.category(word[0])[0] == "L"
+            and all(unicodedata.category(letter)[0] in "LM" for letter in word)
+        ):
             scripts = [unicodedata.name(letter, "?").split()[0] for letter in word]
             words.setdefault(max(sorted(set(scripts)), key=scripts.count), []).append(word)
     return words

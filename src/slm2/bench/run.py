@@ -175,7 +175,7 @@ def _inputs(settings: Settings, folder: Path) -> list[_Given]:
     if settings.folder is not None:
         texts = corpus.read_texts(settings.folder, settings.size)
         names = {text.name for text in texts}
-        texts += [text for text in made if text.name == "chat" and text.name not in names]
+        texts = corpus.in_order([*texts, *(text for text in made if text.name == "chat" and text.name not in names)])
     plain = [text for text in texts if not text.holds(special_texts)]
     groups: dict[str, list[Input]] = {
         "texts": texts,
@@ -213,7 +213,12 @@ def run(settings: Settings, progress: Progress) -> dict[str, Any]:
             "form": FORM,
             "made": time.strftime("%Y-%m-%d", time.gmtime()),
             "machine": _machine(),
-            "settings": {"rounds": settings.rounds, "threads": settings.threads, "megabytes": settings.size / 1e6, "timeout": settings.timeout},
+            "settings": {
+                "rounds": settings.rounds,
+                "threads": settings.threads,
+                "megabytes": settings.size / 1e6,
+                "timeout": settings.timeout,
+            },
             "oracles": {profile: oracle.told() for profile, oracle in oracles.items()},
             "subjects": {server.name: _told(server) for server in started},
             "inputs": [{"name": one.name, "group": one.group, "bytes": one.bytes, "special": one.special} for one in used],
@@ -314,9 +319,7 @@ def _results(
     return results
 
 
-def _plan(
-    servers: Sequence[Server], inputs: Sequence[_Given], settings: Settings
-) -> Iterator[tuple[str, Measure, _Given, Server]]:
+def _plan(servers: Sequence[Server], inputs: Sequence[_Given], settings: Settings) -> Iterator[tuple[str, Measure, _Given, Server]]:
     for name in settings.measures:
         measure = MEASURES[name]
         for one in inputs:

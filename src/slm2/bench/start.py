@@ -1,6 +1,6 @@
 """Start a worker by the path of this file, with whatever interpreter: the modules beside it, without the package around them.
 
-    python start.py serve|once SUBJECT FOLDER
+python start.py serve|once SUBJECT FOLDER
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ __all__ = ["ORACLE_VERSION", "SUBJECTS", "Subject", "absent", "has", "version"]
 
 ORACLE_VERSION = "0.23.3"
 
-_QWEN_PATTERN = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
+_UNKNOWN = "unknown"
+
+_QWEN_PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 class Subject:
@@ -98,20 +98,23 @@ def has(cls: type[Subject], call: str) -> bool:
 
 
 def version(cls: type[Subject]) -> str:
-    """Of its distribution under this interpreter; ``unknown`` where it runs from a checkout."""
+    """Of its distribution under this interpreter; ``unknown`` where there is none, as of slm2 in a checkout."""
     try:
         return metadata.version(cls.distribution)
     except metadata.PackageNotFoundError:
-        return "unknown"
+        return _UNKNOWN
 
 
 def absent(cls: type[Subject], folder: Path) -> str | None:
     """Why a subject cannot be measured under this interpreter; None where it can."""
-    for module in cls.modules:
-        if importlib.util.find_spec(module) is None:
-            return f"there is no module {module}"
-    if not version(cls).startswith(cls.requires):
-        return f"{cls.distribution} is {version(cls)}, not {cls.requires}"
+    found = version(cls)
+    if found == _UNKNOWN and not issubclass(cls, _Ours):
+        return f"{cls.distribution} is not installed"
+    if not found.startswith(cls.requires):
+        return f"{cls.distribution} is {found}, not {cls.requires}*"
+    missing = [module for module in cls.modules if importlib.util.find_spec(module) is None]
+    if missing:
+        return f"there is no module {missing[0]}"
     if cls.needs_source and not (folder / "tokenizer.json").exists():
         return "it needs the publisher's tokenizer.json"
     return None
@@ -119,7 +122,7 @@ def absent(cls: type[Subject], folder: Path) -> str | None:
 
 class _Ours(Subject):
     distribution = "slm2"
-    modules = ("slm2", "numpy")
+    modules: ClassVar[tuple[str, ...]] = ("slm2", "numpy")
     output = "numpy"
     needs_source = False
     engine: ClassVar[str] = "native"
@@ -253,7 +256,7 @@ class Tokenizers1(Subject):
         return self._tokenizer.encode_batch(texts, add_special_tokens=False)
 
     def decode(self, ids: list[int]) -> str:
-        text: str = self._tokenizer.decode(ids)
+        text: str = self._tokenizer.decode(ids, skip_special_tokens=False)
         return text
 
 
@@ -349,7 +352,7 @@ class Splintr(Subject):
         return array("I", encoded[0]).tolist()
 
     def decode(self, ids: list[int]) -> str:
-        text: str = self._tokenizer.decode(ids)
+        text: str = self._tokenizer.decode_with_special(ids)
         return text
 
 
@@ -424,13 +427,11 @@ class BpeQwen(Subject):
 
     title = "bpe-qwen"
     distribution = "bpe-qwen"
-    modules = ("bpe_qwen",)
 
     def load(self, folder: Path) -> None:
         package = importlib.util.find_spec("bpe_qwen")
         assert package is not None
-        (place,) = package.submodule_search_locations or ()
-        (library,) = Path(place).glob("bpe_qwen*.so")
+        (library,) = (path for place in package.submodule_search_locations or () for path in Path(place).glob("bpe_qwen*.so"))
         spec = importlib.util.spec_from_file_location("bpe_qwen", library)
         assert spec is not None
         assert spec.loader is not None

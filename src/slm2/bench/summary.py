@@ -13,7 +13,7 @@ from slm2.bench.run import ORDINARY_EXCEPT
 __all__ = ["Cell", "Ratio", "Summary", "Table"]
 
 Verdict = Literal["right", "wrong", "unknown"]
-_OURS = "slm2"
+_OURS = "slm2"  # and a hyphen: others of ours
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ class Table:
             for name, cells in self.rows.items()
             if not name.startswith(_OURS) and column in cells and cells[column].counts
         }
+        if self.described.told:
+            return None
         known = {name: value for name, value in values.items() if value is not None}
         if not known:
             return None
@@ -96,6 +98,21 @@ class Summary:
     def title(self, subject: str) -> str:
         """What tables call a subject."""
         return str(self.raw["subjects"][subject]["title"])
+
+    @property
+    def ours(self) -> str | None:
+        """Which of ours is compared with the peers: the native engine, where it is there."""
+        return next((name for name in self.subjects if name.startswith(_OURS)), None)
+
+    @property
+    def failures(self) -> list[tuple[str, str, str, str]]:
+        """Subject, measure, input and reason of what did not end well, each once."""
+        found = [
+            (row["subject"], row.get("measure", "check"), row["input"], row["failure"])
+            for row in (*self.raw["checks"], *self.raw["results"])
+            if "failure" in row
+        ]
+        return list(dict.fromkeys(found))
 
     def columns(self, group: str) -> tuple[str, ...]:
         """The inputs of a group."""
@@ -145,10 +162,10 @@ class Summary:
         """How a subject compared with the oracle."""
         return self._checks.get((subject, group, column))
 
-    def ratio(self, table: Table, column: str, subject: str = _OURS) -> Ratio | None:
-        """Of one of ours to the best exact peer: the median over the rounds of the ratio in each round."""
-        peer = table.best_peer(column)
-        if peer is None or not table.rows.get(subject, {}).get(column, Cell(None, "unknown")).counts:
+    def ratio(self, table: Table, column: str) -> Ratio | None:
+        """Of ours to the best exact peer: the median over the rounds of the ratio in each round."""
+        peer, subject = table.best_peer(column), self.ours
+        if peer is None or subject is None or not table.rows.get(subject, {}).get(column, Cell(None, "unknown")).counts:
             return None
         ours, theirs = (self._by_round(name, table, column) for name in (subject, peer))
         ratios = [ours[number] / theirs[number] for number in ours.keys() & theirs.keys()]

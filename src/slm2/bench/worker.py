@@ -54,7 +54,7 @@ def _describe(subject: Subject) -> Answer:
 def _result(run: Callable[[], Answer]) -> Answer:
     try:
         return run()
-    except BaseException as error:  # noqa: BLE001  (whatever a subject raises is a result; Rust's panics are BaseException)
+    except BaseException as error:  # whatever a subject raises is a result; Rust's panics are BaseException
         return {"failure": f"{type(error).__name__}: {error}"[:200]}
 
 
@@ -92,7 +92,7 @@ def _in_child(subject: Subject, request: Request, timeout: float) -> Answer:
 
 
 def _read_until(reader: int, deadline: float) -> tuple[bytes, bool]:
-    parts = []
+    parts: list[bytes] = []
     while select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:
         part = os.read(reader, 1 << 16)
         if not part:

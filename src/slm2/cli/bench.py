@@ -45,7 +45,7 @@ def _known(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 
 
 @click.command("bench")
-@click.option("--corpus", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Folder of texts; one is made when left out.")
+@click.option("--corpus", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Folder of texts; made when left out.")
 @click.option("--megabytes", type=click.FloatRange(min=0.01, max=1000), default=1.0, show_default=True, help="Size of a text at most.")
 @click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="How often each measure is taken.")
 @click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="Of the batch call.")
@@ -59,9 +59,14 @@ def _known(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     help="The publisher's tokenizer.json: other tokenizers load it, and tokenizers 0.23.3 then says which ids are right.",
 )
 @click.option(
-    "--python", "pythons", multiple=True, callback=_named_pythons, metavar="SUBJECT=PYTHON", help="Interpreter of a subject, if not this one."
+    "--python",
+    "pythons",
+    multiple=True,
+    callback=_named_pythons,
+    metavar="SUBJECT=PYTHON",
+    help="Interpreter of a subject.",
 )
-@click.option("--format", "form", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True, help="Form of the output.")
+@click.option("--format", "form", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
 @artifact_option
 def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     corpus: str | None,
