@@ -196,7 +196,8 @@ def _chat() -> Iterator[str]:
     said = messages()
     source = random.Random(17)
     while True:
-        yield f"<|im_start|>user\n{pick(source, said)}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n{pick(source, said)}<|im_end|>\n"
+        yield f"<|im_start|>user\n{pick(source, said)}<|im_end|>\n"
+        yield f"<|im_start|>assistant\n<think>\n\n</think>\n\n{pick(source, said)}<|im_end|>\n"
 
 
 def giants(size: int) -> list[Input]:

@@ -46,8 +46,8 @@ def _who(summary: Summary) -> Iterator[str]:
         f"{settings['rounds']} rounds, texts of up to {settings['megabytes']:g} MB."
     )
     yield (
-        f"**Bold** is the best peer whose ids are right on that input, {WRONG} stands where ids (or the decoded text) are wrong, {_UNCHECKED} "
-        "where nothing was compared. MB/s are 10^6 bytes of UTF-8 over CPU time of the process unless wall time is named."
+        f"**Bold** is the best peer whose ids are right on that input; {WRONG} stands where ids (or the decoded text) are wrong, "
+        f"{_UNCHECKED} where nothing was compared. MB/s are 10^6 bytes of UTF-8 over CPU time of the process unless wall time is named."
     )
     yield ""
     for profile, oracle in summary.raw["oracles"].items():

@@ -38,7 +38,7 @@ class Request:
         answers: where the oracle's ids lie.
         limit: how many bytes of the text the oracle answers for; None for all.
         lines: compare line by line, not document by document.
-        threads: of a batch.
+        threads: of a batch call.
         seconds: no further pass begins after them.
     """
 
@@ -250,7 +250,7 @@ def _load(subject: Subject, request: Request) -> Figures:
     for module in subject.modules:
         __import__(module)
     imported, import_end = _memory(), time.perf_counter()
-    subject.load(Path(request.answers))
+    subject.load(Path(request.answers).parent)
     load_end = time.perf_counter()
     subject.encode("x")
     ready, first_end = _memory(), time.perf_counter()

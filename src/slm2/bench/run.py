@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,8 +16,9 @@ from typing import Any
 from slm2 import __version__
 from slm2.bench import corpus, sources
 from slm2.bench.corpus import Input
-from slm2.bench.measures import MEASURES, Measure, Request
+from slm2.bench.measures import MEASURES, Request
 from slm2.bench.subjects import ORACLE_VERSION, SUBJECTS, has
+from slm2.bench.workers import Answer, Server, once
 from slm2.contract import load
 from slm2.engine import native_reason
 
@@ -30,10 +29,8 @@ FORM = 1
 ORDINARY_EXCEPT = ("hostile", "decomposed", "nfd")
 _REFERENCE_LIMIT = 20_000
 _ALL = "all"
-_START = Path(__file__).with_name("start.py")
 
 Progress = Callable[[str, int, int], None]
-Answer = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -70,84 +67,6 @@ def default_subjects() -> tuple[str, ...]:
     if native_reason() is None:
         return tuple(name for name in SUBJECTS if not name.startswith(("slm2-reference", "tokenizers-contract")))
     return ("slm2-reference", *(name for name in SUBJECTS if not name.startswith("slm2") and name != "tokenizers-contract"))
-
-
-def _environment(threads: int) -> dict[str, str]:
-    """One thread where a library asks the environment."""
-    return {
-        **os.environ,
-        "RAYON_NUM_THREADS": str(threads),
-        "OMP_NUM_THREADS": str(threads),
-        "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
-        "PYTHONHASHSEED": "0",
-        "USE_TORCH": "0",
-    }
-
-
-class Server:
-    """A worker that has loaded a subject."""
-
-    def __init__(self, name: str, folder: Path, python: str, timeout: float) -> None:
-        self.name = name
-        self.python = python
-        self._timeout = timeout
-        self._process = subprocess.Popen(
-            [python, str(_START), "serve", name, str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(1),
-            text=True,
-            encoding="utf-8",
-        )
-        self.hello = self._answer()
-
-    @property
-    def ready(self) -> bool:
-        """Whether it can be asked."""
-        return not {"absent", "failure"} & self.hello.keys()
-
-    def ask(self, request: Request) -> Answer:
-        """Run a measure in a child of the worker."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"request": request.to_dict(), "timeout": self._timeout}) + "\n")
-        self._process.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> Answer:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        answer: Answer = json.loads(line) if line else {"failure": "the worker ended"}
-        return answer
-
-    def close(self) -> None:
-        """End the worker."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-
-def _once(name: str, folder: Path, python: str, request: Request, timeout: float) -> Answer:
-    """A measure in a new process."""
-    try:
-        done = subprocess.run(
-            [python, str(_START), "once", name, str(folder)],
-            input=json.dumps(request.to_dict()) + "\n",
-            capture_output=True,
-            env=_environment(request.threads),
-            text=True,
-            encoding="utf-8",
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {"failure": f"no end in {timeout:g} s"}
-    if not done.stdout:
-        return {"failure": f"exit status {done.returncode}"}
-    answer: Answer = json.loads(done.stdout)
-    return answer
 
 
 @dataclass(frozen=True)
@@ -203,12 +122,10 @@ def run(settings: Settings, progress: Progress) -> dict[str, Any]:
             (folder / "artifact.slm2").write_bytes(settings.artifact.read_bytes())
         started = list(_started(settings.subjects, settings, folder, stack))
         servers = [server for server in started if server.ready]
-        given = _inputs(settings, folder)
         oracles = _oracles({SUBJECTS[server.name].profile for server in servers}, settings, folder, stack)
-        wanted = {MEASURES[measure].inputs for measure in settings.measures}
-        used = [one for one in given if one.group in wanted | {"texts"}]
-        checks = _checks(servers, used, oracles, folder, progress)
-        results = _results(servers, used, oracles, settings, folder, progress)
+        wanted = {"texts", *(MEASURES[measure].inputs for measure in settings.measures)}
+        inputs = [one for one in _inputs(settings, folder) if one.group in wanted]
+        sitting = _Sitting(settings, folder, servers, inputs, oracles, progress)
         return {
             "form": FORM,
             "made": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -221,9 +138,9 @@ def run(settings: Settings, progress: Progress) -> dict[str, Any]:
             },
             "oracles": {profile: oracle.told() for profile, oracle in oracles.items()},
             "subjects": {server.name: _told(server) for server in started},
-            "inputs": [{"name": one.name, "group": one.group, "bytes": one.bytes, "special": one.special} for one in used],
-            "checks": checks,
-            "results": results,
+            "inputs": [{"name": one.name, "group": one.group, "bytes": one.bytes, "special": one.special} for one in inputs],
+            "checks": sitting.checks(),
+            "results": sitting.results(),
         }
 
 
@@ -264,70 +181,66 @@ def _oracles(profiles: set[str], settings: Settings, folder: Path, stack: ExitSt
     return oracles
 
 
-def _answers(folder: Path, profile: str, given: _Given) -> str:
-    return str(folder / f"answers-{profile}-{given.group}-{given.name}")
+@dataclass(frozen=True)
+class _Sitting:
+    """All that a run has at hand."""
 
+    settings: Settings
+    folder: Path
+    servers: Sequence[Server]
+    inputs: Sequence[_Given]
+    oracles: Mapping[str, _Oracle]
+    progress: Progress
 
-def _checks(
-    servers: Sequence[Server], inputs: Sequence[_Given], oracles: Mapping[str, _Oracle], folder: Path, progress: Progress
-) -> list[Answer]:
-    checks: list[Answer] = []
-    total = len(inputs) * (len(servers) + len(oracles))
-    done = 0
-    for one in inputs:
-        for profile, oracle in oracles.items():
-            answer = oracle.server.ask(one.request("answers", _answers(folder, profile, one), oracle.limit))
-            if "failure" in answer:
-                checks.append({"subject": oracle.server.name, "group": one.group, "input": one.name, **answer})
-            progress("ids compared", done := done + 1, total)
-        for server in servers:
-            profile = SUBJECTS[server.name].profile
-            answer = server.ask(one.request("check", _answers(folder, profile, one), oracles[profile].limit))
-            checks.append({"subject": server.name, "group": one.group, "input": one.name, **answer})
-            progress("ids compared", done := done + 1, total)
-    return checks
-
-
-def _results(
-    servers: Sequence[Server],
-    inputs: Sequence[_Given],
-    oracles: Mapping[str, _Oracle],
-    settings: Settings,
-    folder: Path,
-    progress: Progress,
-) -> list[Answer]:
-    """Subject after subject in each round, so that a busy minute is everybody's. Who failed once is not asked again."""
-    plan = list(_plan(servers, inputs, settings))
-    results: list[Answer] = []
-    failed: set[tuple[str, str, str]] = set()
-    for number in range(settings.rounds):
-        for place, (name, measure, one, server) in enumerate(plan):
-            if (server.name, name, one.name) not in failed:
-                profile = SUBJECTS[server.name].profile
-                answers, limit = _answers(folder, profile, one), oracles[profile].limit
-                if measure.fresh:
-                    answers = answers if name == "batch" else str(folder)
-                    request = one.request(name, answers, limit, settings.threads if name == "batch" else 1)
-                    answer = _once(server.name, folder, server.python, request, settings.timeout)
-                else:
-                    answer = server.ask(one.request(name))
+    def checks(self) -> list[Answer]:
+        """The oracle's answers written, and everybody compared with them."""
+        rows: list[Answer] = []
+        for place, one in enumerate(self.inputs):
+            for profile, oracle in self.oracles.items():
+                answer = oracle.server.ask(one.request("answers", self._answers(profile, one), oracle.limit))
                 if "failure" in answer:
-                    failed.add((server.name, name, one.name))
-                key = {"subject": server.name, "measure": name, "input": one.name, "round": number}
-                results.append({**key, **(answer if "failure" in answer else {"figures": answer})})
-            progress("measures", number * len(plan) + place + 1, settings.rounds * len(plan))
-    return results
+                    rows.append({"subject": oracle.server.name, "group": one.group, "input": one.name, **answer})
+            for server in self.servers:
+                profile = SUBJECTS[server.name].profile
+                answer = server.ask(one.request("check", self._answers(profile, one), self.oracles[profile].limit))
+                rows.append({"subject": server.name, "group": one.group, "input": one.name, **answer})
+            self.progress("ids compared", place + 1, len(self.inputs))
+        return rows
 
+    def results(self) -> list[Answer]:
+        """Subject after subject in each round, so that a busy minute is everybody's. Who failed once is not asked again."""
+        plan = list(self._plan())
+        rows: list[Answer] = []
+        failed: set[tuple[str, str, str]] = set()
+        for number in range(self.settings.rounds):
+            for place, (name, one, server) in enumerate(plan):
+                key = (server.name, name, one.name)
+                if key not in failed:
+                    answer = self._measured(name, one, server)
+                    if "failure" in answer:
+                        failed.add(key)
+                    said = answer if "failure" in answer else {"figures": answer}
+                    rows.append({"subject": server.name, "measure": name, "input": one.name, "round": number, **said})
+                self.progress("measures", number * len(plan) + place + 1, self.settings.rounds * len(plan))
+        return rows
 
-def _plan(servers: Sequence[Server], inputs: Sequence[_Given], settings: Settings) -> Iterator[tuple[str, Measure, _Given, Server]]:
-    for name in settings.measures:
-        measure = MEASURES[name]
-        for one in inputs:
-            if one.group != measure.inputs:
-                continue
-            for server in servers:
-                if measure.call is None or has(SUBJECTS[server.name], measure.call):
-                    yield name, measure, one, server
+    def _plan(self) -> Iterator[tuple[str, _Given, Server]]:
+        for name in self.settings.measures:
+            measure = MEASURES[name]
+            for one in self.inputs:
+                if one.group == measure.inputs:
+                    able = (server for server in self.servers if measure.call is None or has(SUBJECTS[server.name], measure.call))
+                    yield from ((name, one, server) for server in able)
+
+    def _measured(self, name: str, one: _Given, server: Server) -> Answer:
+        profile = SUBJECTS[server.name].profile
+        request = one.request(name, self._answers(profile, one), self.oracles[profile].limit, self.settings.threads)
+        if MEASURES[name].fresh:
+            return once(server.name, self.folder, server.python, request, self.settings.timeout)
+        return server.ask(request)
+
+    def _answers(self, profile: str, one: _Given) -> str:
+        return str(self.folder / f"answers-{profile}-{one.group}-{one.name}")
 
 
 def _machine() -> dict[str, object]:

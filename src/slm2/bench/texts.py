@@ -20,34 +20,11 @@ _WRITTEN = (
     "请用三句话介绍一下量子计算的基本原理，谢谢！",
     "Hi! I'm John, 34 years old; I live in Berlin & work at ACME.",
 )
-_WORDS = [
-    "please",
-    "could",
-    "explain",
-    "model",
-    "token",
-    "memory",
-    "river",
-    "mountain",
-    "seven",
-    "quickly",
-    "summary",
-    "python",
-    "error",
-    "function",
-    "table",
-    "recipe",
-    "travel",
-    "history",
-    "garden",
-    "server",
-    "latency",
-    "budget",
-    "weekend",
-    "letter",
-    "because",
-    "however",
-]
+_SPOKEN = (
+    "please could explain model token memory river mountain seven quickly summary python error function table recipe travel history "
+    "garden server latency budget weekend letter because however"
+)
+_WORDS = _SPOKEN.split()
 
 _Item = TypeVar("_Item")
 

@@ -36,7 +36,7 @@ def main(mode: str, name: str, folder: str) -> None:
     subject = cls()
     if mode == "once":
         request = Request(**json.loads(sys.stdin.readline()))
-        out.write(json.dumps(_result(lambda: MEASURES[request.measure].run(subject, request))) + "\n")
+        out.write(json.dumps(_result(lambda: _measure(subject, request))) + "\n")
         return
     hello = _result(lambda: _describe(loaded(subject, Path(folder))))
     out.write(json.dumps(hello) + "\n")
@@ -63,7 +63,12 @@ def _run(subject: Subject, request: Request) -> Answer:
         return check(subject, request)
     if request.measure == "answers":
         return dict(write_answers(subject, request))
-    return dict(MEASURES[request.measure].run(subject, request))
+    return _measure(subject, request)
+
+
+def _measure(subject: Subject, request: Request) -> Answer:
+    """Six digits, which is more than any clock here can tell."""
+    return {name: float(f"{value:.6g}") for name, value in MEASURES[request.measure].run(subject, request).items()}
 
 
 def _in_child(subject: Subject, request: Request, timeout: float) -> Answer:

@@ -108,5 +108,13 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     )
     with bars() as progress:
         raw = run(settings, progress)
-    said = json.dumps(raw, ensure_ascii=True) + "\n" if form == "json" else markdown(Summary(raw))
-    write_bytes(said.encode("utf-8"))
+    write_bytes((_lines(raw) if form == "json" else markdown(Summary(raw))).encode("utf-8"))
+
+
+def _lines(raw: dict[str, object]) -> str:
+    """JSON with a row of a list on each line, so that two runs can be compared."""
+    members = []
+    for name, value in raw.items():
+        inside = ",\n".join(json.dumps(row) for row in value) if isinstance(value, list) else ""
+        members.append(f"{json.dumps(name)}: " + (f"[\n{inside}\n]" if inside else json.dumps(value)))
+    return "{\n" + ",\n".join(members) + "\n}\n"
