@@ -5,21 +5,24 @@ python bench/report.py docs/benchmarks.json
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from slm2.bench.markdown import markdown
 from slm2.bench.summary import Cell, Summary, Table
 
 HEAD = """# Benchmarks
 
-Written by `python3 bench/run.py`; do not edit. All of it is from one run, in which the subjects took turns; [bench/README.md](../bench/README.md) says how to
-repeat it and what each measure is.
+Written by `python3 bench/run.py`; do not edit. All of it is from one run, in which the subjects took turns.
+[bench/README.md](../bench/README.md) says how to repeat it and what each measure is.
 
 ![Throughput of slm2 and its peers on 2 kB documents of each kind of text](benchmarks.svg)
 
@@ -40,24 +43,24 @@ def draw(summary: Summary, path: Path) -> None:
         raise SystemExit("this run has none of the measures that the picture shows")
     figure, axes = pyplot.subplots(len(shown), 1, figsize=(11, 3.2 * len(shown)), squeeze=False, layout="constrained")
     subjects = [name for name in summary.subjects if name == summary.ours or not name.startswith("slm2")]
+    palette = itertools.cycle(COLOURS)
+    colours = {subject: OUR_COLOUR if subject == summary.ours else next(palette) for subject in subjects}
     for axis, table in zip(axes[:, 0], shown, strict=True):
-        draw_panel(axis, table, subjects, summary)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
+        draw_panel(axis, table, colours)
+    handles = [Patch(color=colour, label=summary.title(subject)) for subject, colour in colours.items()]
     columns = len(subjects) if len(subjects) < 6 else -(-len(subjects) // 2)
-    figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     pyplot.close(figure)
 
 
-def draw_panel(axis: Axes, table: Table, subjects: list[str], summary: Summary) -> None:
+def draw_panel(axis: Axes, table: Table, colours: Mapping[str, str]) -> None:
     """One figure of one measure."""
-    width = 0.86 / len(subjects)
-    peers = [subject for subject in subjects if subject != summary.ours]
-    for place, subject in enumerate(subjects):
-        colour = COLOURS[peers.index(subject) % len(COLOURS)] if subject in peers else OUR_COLOUR
+    width = 0.86 / len(colours)
+    for place, (subject, colour) in enumerate(colours.items()):
         cells = [table.rows.get(subject, {}).get(column, Cell(None, "unknown")) for column in table.columns]
-        places = [column + (place - len(subjects) / 2 + 0.5) * width for column in range(len(cells))]
-        bars = axis.bar(places, [cell.value or 0 for cell in cells], width, label=summary.title(subject), color=colour)
+        places = [column + (place - len(colours) / 2 + 0.5) * width for column in range(len(cells))]
+        bars = axis.bar(places, [cell.value or 0 for cell in cells], width, color=colour)
         for bar, cell in zip(bars, cells, strict=True):
             if cell.verdict == "wrong":
                 bar.set(hatch="//////", facecolor="white", edgecolor=colour, linewidth=0.5)

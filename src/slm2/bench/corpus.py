@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 import base64
+import hashlib
 import importlib
 import json
 import lzma
 import random
+import struct
 import sysconfig
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -202,23 +204,25 @@ def _chat() -> Iterator[str]:
 
 def giants(size: int) -> list[Input]:
     """Texts that are one pre-token, or nearly, of ``size`` bytes."""
-    source = random.Random(18)
-
-    def some(alphabet: str) -> str:
-        return "".join(pick(source, alphabet) for _ in range(size // len(alphabet[0].encode("utf-8"))))
-
-    binary = bytes(int(source.random() * 256) for _ in range(_RANDOM_BYTES * (size // 4)))
     texts = {
-        "a": "a" * size,
-        "letters": some("abcdefghijklmnopqrstuvwxyz"),
-        "spaces": " " * size,
-        "newlines": "\n" * size,
-        "base64": base64.b64encode(binary).decode("ascii"),
-        "punctuation": some("!#$%&*+-./:;<=>?@^_|~"),
-        "cjk": some("".join(map(chr, range(0x4E00, 0x5E00)))),
-        "marks": "a" + some("\u0300\u0301\u0302\u0316\u0323\u0327\u0328\u0345"),
+        "a": b"a" * size,
+        "letters": _some("abcdefghijklmnopqrstuvwxyz", size),
+        "spaces": b" " * size,
+        "newlines": b"\n" * size,
+        "base64": base64.b64encode(hashlib.shake_256(b"base64").digest(size // 4 * _RANDOM_BYTES)),
+        "punctuation": _some("!#$%&*+-./:;<=>?@^_|~", size),
+        "cjk": _some("".join(map(chr, range(0x4E00, 0x5E00))), size),
+        "marks": b"a" + _some("\u0300\u0301\u0302\u0316\u0323\u0327\u0328\u0345", size),
     }
-    return [Input(name, text.encode("utf-8")) for name, text in texts.items()]
+    return [Input(name, data) for name, data in texts.items()]
+
+
+def _some(alphabet: str, size: int) -> bytes:
+    """Characters of chance, all of one length in UTF-8; the bits are a hash's, since millions are wanted."""
+    letters = [letter.encode("utf-8") for letter in alphabet]
+    count = size // len(letters[0])
+    bits = hashlib.shake_256(alphabet.encode("utf-8")).digest(2 * count)
+    return b"".join(letters[number % len(letters)] for (number,) in struct.iter_unpack("<H", bits))
 
 
 def special_lines(special_texts: Sequence[str]) -> Input:

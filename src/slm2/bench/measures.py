@@ -192,6 +192,24 @@ def _giant(subject: Subject, request: Request) -> Figures:
     return {"cold": len(data) / 1e6 / cpu}
 
 
+def _growth(subject: Subject, request: Request) -> Figures:
+    """The exponent with which time grows from a sixteenth of the text to all of it; each part is cold, but for the parts before it."""
+    data = request.text()
+    encode = _encoder(subject, request)
+    points = []
+    for part in (16, 8, 4, 2, 1):
+        piece = cut(data, len(data) // part)
+        _, cpu = _timed(encode, piece.decode("utf-8"))
+        points.append((len(piece), cpu))
+    return {"exponent": _exponent(points)}
+
+
+def _exponent(points: Sequence[tuple[int, float]]) -> float:
+    """Of the power of the size that fits the seconds best."""
+    sizes, seconds = zip(*points, strict=True)
+    return statistics.linear_regression(list(map(math.log, sizes)), list(map(math.log, seconds))).slope
+
+
 def _special(subject: Subject, request: Request) -> Figures:
     """Time for all lines, each with the text of a special token, and the exponent with which it grows up to there (best of three)."""
     lines = request.text().splitlines(keepends=True)
@@ -199,9 +217,8 @@ def _special(subject: Subject, request: Request) -> Figures:
     for share in SPECIAL_SHARES:
         part = b"".join(lines[: round(len(lines) * share)])
         spans = _passes(subject.encode_special, lambda part=part: part.decode("utf-8"), 3, request.seconds)  # type: ignore[misc]
-        points.append((math.log(len(part)), math.log(min(cpu for _, cpu in spans))))
-    slope = statistics.linear_regression(*zip(*points, strict=True)).slope
-    return {"time": math.exp(points[-1][1]) * 1e3, "exponent": slope}
+        points.append((len(part), min(cpu for _, cpu in spans)))
+    return {"time": points[-1][1] * 1e3, "exponent": _exponent(points)}
 
 
 def _messages(subject: Subject, request: Request) -> Figures:
@@ -361,6 +378,7 @@ MEASURES: dict[str, Measure] = {
         "a whole file in one call", {"cold": Figure("cold", "MB/s"), "warm": Figure("warm", "MB/s")}, "texts", _whole, "whole"
     ),
     "giant": Measure("one giant pre-token", {"cold": Figure("cold", "MB/s")}, "giants", _giant, "whole"),
+    "growth": Measure("one giant pre-token", {"exponent": Figure("exponent of growth", "", told=True)}, "giants", _growth, "whole"),
     "special": Measure(
         "16,000 texts of special tokens in one input",
         {"time": Figure("time", "ms"), "exponent": Figure("exponent of growth", "", told=True)},

@@ -86,7 +86,7 @@ class _Given:
 
 
 def _inputs(settings: Settings, folder: Path) -> list[_Given]:
-    contract = load(settings.artifact, engine="auto")
+    contract = load(settings.artifact, engine="native" if native_reason() is None else "reference")
     special_texts = list(contract.tokenizer.special_tokens)
     tokenizer = contract.tokenizer
     made = corpus.made_texts([tokenizer.token_bytes(number) for number in range(tokenizer.vocabulary_size)], settings.size)

@@ -15,6 +15,7 @@ __all__ = ["Answer", "Server", "once"]
 _START = Path(__file__).with_name("start.py")
 
 Answer = dict[str, Any]
+_ENDED = {"failure": "the worker ended"}
 
 
 def _environment(threads: int) -> dict[str, str]:
@@ -55,14 +56,17 @@ class Server:
     def ask(self, request: Request) -> Answer:
         """Run a measure in a child of the worker."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"request": request.to_dict(), "timeout": self._timeout}) + "\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(json.dumps({"request": request.to_dict(), "timeout": self._timeout}) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return dict(_ENDED)
         return self._answer()
 
     def _answer(self) -> Answer:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        answer: Answer = json.loads(line) if line else {"failure": "the worker ended"}
+        answer: Answer = json.loads(line) if line else dict(_ENDED)
         return answer
 
     def close(self) -> None:
