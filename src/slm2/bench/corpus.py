@@ -17,6 +17,7 @@ import sysconfig
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from slm2.bench.texts import cut, messages, pick
@@ -88,18 +89,12 @@ def made_texts(vocabulary: Sequence[bytes], size: int) -> list[Input]:
         vocabulary: bytes of each plain token, from the first: scripts have their words from it.
         size: bytes of a text at most.
     """
+    makers: dict[str, Callable[[], Iterator[str]]] = {"english": _english, "code": _code, "json": _json_logs, "chat": _chat}
     words = _words_by_script(vocabulary)
-    makers: dict[str, Callable[[], Iterator[str]]] = {
-        "english": _english,
-        "code": _code,
-        "json": _json_logs,
-        "european": lambda: _prose(words, ("LATIN", "CYRILLIC", "GREEK"), 11),
-        "chinese": lambda: _clauses(words, ("CJK",), 12),
-        "ja_ko": lambda: _clauses(words, ("HIRAGANA", "KATAKANA", "HANGUL", "CJK"), 13),
-        "ar_he_hi_th": lambda: _prose(words, ("ARABIC", "HEBREW", "DEVANAGARI", "THAI"), 14),
-        "decomposed": lambda: (unicodedata.normalize("NFD", text) for text in _prose(words, ("LATIN", "HANGUL", "GREEK"), 15)),
-        "chat": _chat,
-    }
+    for name, (make, names) in _IN_SCRIPTS.items():
+        scripts = [words[script] for script in names if script in words]
+        if scripts:
+            makers[name] = partial(make, scripts, random.Random(name))
     return in_order(Input(name, _joined((text.encode("utf-8") for text in maker()), size)) for name, maker in makers.items())
 
 
@@ -128,22 +123,32 @@ def _word(source: random.Random, scripts: Sequence[list[str]]) -> str:
     return one + other if source.random() < 1 / 3 else one
 
 
-def _prose(words: dict[str, list[str]], names: Sequence[str], seed: int) -> Iterator[str]:
-    source = random.Random(seed)
-    scripts = [words[name] for name in names if name in words]
+def _prose(scripts: Sequence[list[str]], source: random.Random) -> Iterator[str]:
     while True:
-        chosen = [pick(source, scripts)]  # a sentence is in one language
-        sentence = " ".join(_word(source, chosen) for _ in range(4 + int(source.random() * 16)))
+        language = [pick(source, scripts)]
+        sentence = " ".join(_word(source, language) for _ in range(4 + int(source.random() * 16)))
         yield sentence.capitalize() + pick(source, (". ", ". ", ", ", "? ", ".\n", ".\n\n"))
 
 
-def _clauses(words: dict[str, list[str]], names: Sequence[str], seed: int) -> Iterator[str]:
-    source = random.Random(seed)
-    scripts = [words[name] for name in names if name in words]
+def _decomposed(scripts: Sequence[list[str]], source: random.Random) -> Iterator[str]:
+    return (unicodedata.normalize("NFD", sentence) for sentence in _prose(scripts, source))
+
+
+def _clauses(scripts: Sequence[list[str]], source: random.Random) -> Iterator[str]:
     while True:
         between = " " if source.random() < 0.1 else ""
         yield between.join(_word(source, scripts) for _ in range(2 + int(source.random() * 9)))
         yield pick(source, ("，", "，", "、", "。", "。\n", "？", "：", "（", "）"))
+
+
+# How the text of a kind is made, and the scripts of its words.
+_IN_SCRIPTS = {
+    "european": (_prose, ("LATIN", "CYRILLIC", "GREEK")),
+    "chinese": (_clauses, ("CJK",)),
+    "ja_ko": (_clauses, ("HIRAGANA", "KATAKANA", "HANGUL", "CJK")),
+    "ar_he_hi_th": (_prose, ("ARABIC", "HEBREW", "DEVANAGARI", "THAI")),
+    "decomposed": (_decomposed, ("LATIN", "HANGUL", "GREEK")),
+}
 
 
 def _modules() -> Iterator[str]:

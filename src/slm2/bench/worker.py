@@ -19,7 +19,7 @@ from typing import Any
 from .measures import MEASURES, Request, check, loaded, write_answers
 from .subjects import SUBJECTS, Subject, absent, version
 
-__all__ = ["main"]
+__all__ = ["in_child", "main"]
 
 Answer = dict[str, Any]
 
@@ -43,7 +43,7 @@ def main(mode: str, name: str, folder: str) -> None:
     if "failure" not in hello:
         for line in sys.stdin:
             asked = json.loads(line)
-            out.write(json.dumps(_in_child(subject, Request(**asked["request"]), asked["timeout"])) + "\n")
+            out.write(json.dumps(in_child(subject, Request(**asked["request"]), asked["timeout"])) + "\n")
 
 
 def _describe(subject: Subject) -> Answer:
@@ -71,8 +71,8 @@ def _measure(subject: Subject, request: Request) -> Answer:
     return {name: float(f"{value:.6g}") for name, value in MEASURES[request.measure].run(subject, request).items()}
 
 
-def _in_child(subject: Subject, request: Request, timeout: float) -> Answer:
-    """Fork, and take what the child writes before its time is over."""
+def in_child(subject: Subject, request: Request, timeout: float) -> Answer:
+    """Fork; what the child writes before its time is over, or how it ended."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
