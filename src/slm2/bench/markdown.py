@@ -41,9 +41,10 @@ def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _who(summary: Summary) -> Iterator[str]:
     machine, settings = summary.raw["machine"], summary.raw["settings"]
+    rounds = f"{settings['rounds']} round{'s' * (settings['rounds'] > 1)}"
     yield (
         f"{summary.raw['made']}, {machine['processor']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}; "
-        f"{settings['rounds']} rounds, texts of up to {settings['megabytes']:g} MB."
+        f"{rounds}, texts of up to {settings['megabytes']:g} MB."
     )
     yield (
         f"**Bold** is the best peer whose ids are right on that input; {WRONG} stands where ids (or the decoded text) are wrong, "
@@ -136,8 +137,13 @@ def _figures_of_one_input(summary: Summary, tables: Sequence[Table]) -> str:
 
 
 def _failures(summary: Summary) -> str:
-    lines = [f"- {summary.title(subject)}, {measure}, {one}: `{reason}`" for subject, measure, one, reason in summary.failures]
+    lines = [f"- {summary.title(subject)}, {measure}, {one}: `{_plain(reason)}`" for subject, measure, one, reason in summary.failures]
     return "## What failed\n\n" + "\n".join(lines) if lines else ""
+
+
+def _plain(reason: str) -> str:
+    """On one line, and without what would end it in Markdown."""
+    return " ".join(reason.replace("`", "'").split())
 
 
 def _heading(text: str) -> str:

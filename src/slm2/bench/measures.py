@@ -95,7 +95,7 @@ class Measure:
     Attributes:
         title: its heading.
         figures: what ``run`` gives, by name. Those that are only ``told`` are in the JSON and in no ratio.
-        inputs: which texts it runs over, one after the other; ``all`` are all plain ones in one.
+        inputs: which texts it runs over, one after the other; ``all`` is one in which all plain ones have a part.
         run: of a subject, loaded unless ``fresh``.
         verdict: which comparison with the oracle says whether the figures count.
         call: the optional call that it needs, if any.
@@ -132,10 +132,10 @@ def _timed(run: Callable[[_Input], object], given: _Input) -> _Span:
 
 
 def _passes(run: Callable[[_Input], object], make: Callable[[], _Input], count: int, seconds: float) -> list[_Span]:
-    """The same over new inputs, up to ``count`` times and at least once."""
+    """The same over new inputs, up to ``count`` times and at least twice, for there to be a warm one."""
     begun = time.perf_counter()
     spans: list[_Span] = []
-    while len(spans) < count and (not spans or time.perf_counter() - begun < seconds):
+    while len(spans) < count and (len(spans) < 2 or time.perf_counter() - begun < seconds):
         spans.append(_timed(run, make()))
     return spans
 
@@ -154,10 +154,7 @@ def _encoder(subject: Subject, request: Request) -> Callable[[str], object]:
 
 def _cold_and_warm(spans: Sequence[_Span], amount: float) -> Figures:
     """The first pass, and the best of those after it."""
-    figures = {"cold": amount / spans[0][1]}
-    if len(spans) > 1:
-        figures["warm"] = amount / min(cpu for _, cpu in spans[1:])
-    return figures
+    return {"cold": amount / spans[0][1], "warm": amount / min(cpu for _, cpu in spans[1:])}
 
 
 def _documents(subject: Subject, request: Request) -> Figures:
@@ -292,9 +289,11 @@ def _batch(subject: Subject, request: Request) -> Figures:
         4,
         request.seconds,
     )
-    figures = {"cold": len(data) / 1e6 / spans[0][0], "cores": max(cpu / wall for wall, cpu in spans)}
-    if len(spans) > 1:
-        figures["warm"] = len(data) / 1e6 / min(wall for wall, _ in spans[1:])
+    figures = {
+        "cold": len(data) / 1e6 / spans[0][0],
+        "warm": len(data) / 1e6 / min(wall for wall, _ in spans[1:]),
+        "cores": max(cpu / wall for wall, cpu in spans),
+    }
     in_order = [piece.decode("utf-8") for piece in documents(cut(data, request.limit) if request.limit is not None else data)]
     expected = _read(Path(request.answers + ".ids")).tolist()
     figures["equal"] = float(subject.batch_numbers(subject.encode_batch(in_order, request.threads)) == expected)

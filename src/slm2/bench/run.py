@@ -18,6 +18,7 @@ from slm2.bench import corpus, sources
 from slm2.bench.corpus import Input
 from slm2.bench.measures import MEASURES, Request
 from slm2.bench.subjects import ORACLE_VERSION, SUBJECTS, has
+from slm2.bench.texts import cut
 from slm2.bench.workers import Answer, Server, once
 from slm2.contract import load
 from slm2.engine import native_reason
@@ -101,7 +102,7 @@ def _inputs(settings: Settings, folder: Path) -> list[_Given]:
         "giants": corpus.giants(settings.size),
         "special": [corpus.special_lines(special_texts)],
         "messages": [corpus.texts_of_messages()],
-        _ALL: [Input(_ALL, b"".join(text.data for text in plain))],
+        _ALL: [Input(_ALL, b"".join(cut(text.data, settings.size // len(plain)) for text in plain))],
     }
     given = []
     for group, members in groups.items():
@@ -209,10 +210,10 @@ class _Sitting:
 
     def results(self) -> list[Answer]:
         """Subject after subject in each round, so that a busy minute is everybody's. Who failed once is not asked again."""
-        plan = list(self._plan())
         rows: list[Answer] = []
         failed: set[tuple[str, str, str]] = set()
         for number in range(self.settings.rounds):
+            plan = list(self._plan(number))
             for place, (name, one, server) in enumerate(plan):
                 key = (server.name, name, one.name)
                 if key not in failed:
@@ -224,12 +225,15 @@ class _Sitting:
                 self.progress("measures", number * len(plan) + place + 1, self.settings.rounds * len(plan))
         return rows
 
-    def _plan(self) -> Iterator[tuple[str, _Given, Server]]:
+    def _plan(self, number: int) -> Iterator[tuple[str, _Given, Server]]:
+        """What a round measures. Another subject begins each round: what the one before it leaves in the processor's caches differs."""
+        first = number % max(1, len(self.servers))
+        servers = [*self.servers[first:], *self.servers[:first]]
         for name in self.settings.measures:
             measure = MEASURES[name]
             for one in self.inputs:
                 if one.group == measure.inputs:
-                    able = (server for server in self.servers if measure.call is None or has(SUBJECTS[server.name], measure.call))
+                    able = (server for server in servers if measure.call is None or has(SUBJECTS[server.name], measure.call))
                     yield from ((name, one, server) for server in able)
 
     def _measured(self, name: str, one: _Given, server: Server) -> Answer:
