@@ -108,6 +108,16 @@ def test_a_folder_gives_a_text_for_each_file_and_for_each_folder_in_it(tmp_path)
     assert [(text.name, text.data) for text in texts] == [("english", b"Hello Hello "), ("code", b"ab"), ("zulu", "Sawubona é".encode())]
 
 
+def test_a_folder_without_text_and_a_broken_file_are_refused(tmp_path):
+    with pytest.raises(slm2.Slm2Error) as refused:
+        corpus.read_texts(tmp_path, 9)
+    assert (refused.value.code, refused.value.fields["field"]) == ("invalid_value", "corpus")
+    (tmp_path / "a.xz").write_bytes(b"no xz")
+    with pytest.raises(slm2.Slm2Error) as refused:
+        corpus.read_texts(tmp_path, 9)
+    assert (refused.value.code, refused.value.fields["path"]) == ("file_unreadable", str(tmp_path / "a.xz"))
+
+
 def test_many_files_are_one_text(tmp_path):
     for place in range(corpus.MANY_FILES + 1):
         (tmp_path / f"{place:02}.txt").write_bytes(b"x")
@@ -187,7 +197,7 @@ def raw() -> dict:
         "form": 1,
         "made": "2026-01-01",
         "machine": {"processor": "p", "cores": 2, "system": "s", "python": "3"},
-        "settings": {"rounds": 1, "threads": 2, "megabytes": 1.0, "timeout": 1.0},
+        "settings": {"rounds": 1, "threads": 2, "megabytes": 1.0, "timeout": 1.0, "tokenizer_json": None},
         "oracles": {"publisher": {"subject": "tokenizers", "version": "0.23.3", "limit": None}},
         "subjects": {**told, "tiktoken": {"title": "tiktoken", "absent": "not here"}},
         "inputs": [{"name": name, "group": "texts", "bytes": 1} for name in ("code", "hostile")]
@@ -328,6 +338,13 @@ def test_wrong_usage(arguments, words):
     result = run("bench", *arguments)
     assert (result.status, result.error["code"]) == (2, "usage")
     assert words in result.error["message"]
+
+
+def test_a_file_that_is_no_tokenizer_json_is_refused(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(b"{")
+    result = run("bench", *TINY, "--tokenizer-json", path)
+    assert (result.status, result.error["code"], result.error["path"]) == (3, "file_unreadable", str(path))
 
 
 def test_a_tiny_run_without_peers():

@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 
 from slm2.bench.texts import cut, messages, pick
+from slm2.contract import read_file
+from slm2.errors import Slm2Error
 
 __all__ = ["Input", "giants", "in_order", "made_texts", "read_texts", "special_lines", "texts_of_messages"]
 
@@ -51,13 +53,19 @@ def read_texts(folder: Path, size: int) -> list[Input]:
     Args:
         folder: to read.
         size: bytes of a text at most.
+
+    Raises:
+        Slm2Error: ``file_unreadable``; ``invalid_value`` where there is no text.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     named = {path.name.split(".")[0]: [path] for path in files} if len(files) <= MANY_FILES else {folder.resolve().name: files}
     for inside in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
         named[inside.name] = sorted(path for path in inside.rglob("*") if path.is_file())
     texts = (Input(name, _joined((_read(path) for path in paths), size)) for name, paths in named.items())
-    return in_order(text for text in texts if text.data)
+    found = in_order(text for text in texts if text.data)
+    if not found:
+        raise Slm2Error("invalid_value", field="corpus", expected="a folder with text", found=str(folder))
+    return found
 
 
 def in_order(texts: Iterable[Input]) -> list[Input]:
@@ -66,8 +74,12 @@ def in_order(texts: Iterable[Input]) -> list[Input]:
 
 
 def _read(path: Path) -> bytes:
-    data = path.read_bytes()
-    data = lzma.decompress(data) if path.suffix == ".xz" else data
+    data = read_file(str(path))
+    if path.suffix == ".xz":
+        try:
+            data = lzma.decompress(data)
+        except lzma.LZMAError as error:
+            raise Slm2Error("file_unreadable", path=str(path), reason=str(error)) from None
     return data.decode("utf-8", "ignore").encode("utf-8")
 
 

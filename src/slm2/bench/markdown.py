@@ -54,6 +54,8 @@ def _who(summary: Summary) -> Iterator[str]:
     for profile, oracle in summary.raw["oracles"].items():
         part = "" if oracle["limit"] is None else f", on the first {oracle['limit']:,} bytes of each text"
         yield f"- Ids of profile `{profile}` are compared with {oracle['subject']} {oracle['version']}{part}."
+    if settings["tokenizer_json"] is not None:
+        yield f"- The publisher's file: tokenizer.json with SHA-256 `{settings['tokenizer_json']}`."
     for name, told in summary.subjects.items():
         yield f"- `{name}`: {told['title']}, version {told['version']}, hands back {told['output']}."
     for name, reason in summary.absent.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import sys
@@ -20,7 +21,7 @@ from slm2.bench.measures import MEASURES, Request
 from slm2.bench.subjects import ORACLE_VERSION, SUBJECTS, has
 from slm2.bench.texts import cut
 from slm2.bench.workers import Answer, Server, once
-from slm2.contract import load
+from slm2.contract import load, read_file, reading
 from slm2.engine import native_reason
 
 __all__ = ["FORM", "ORDINARY_EXCEPT", "Settings", "default_subjects", "run"]
@@ -102,7 +103,7 @@ def _inputs(settings: Settings, folder: Path) -> list[_Given]:
         "giants": corpus.giants(settings.size),
         "special": [corpus.special_lines(special_texts)],
         "messages": [corpus.texts_of_messages()],
-        _ALL: [Input(_ALL, b"".join(cut(text.data, settings.size // len(plain)) for text in plain))],
+        _ALL: plain and [Input(_ALL, b"".join(cut(text.data, settings.size // len(plain)) for text in plain))],
     }
     given = []
     for group, members in groups.items():
@@ -118,9 +119,10 @@ def run(settings: Settings, progress: Progress) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="slm2-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         if settings.tokenizer_json is not None:
-            sources.write(settings.tokenizer_json, folder)
+            with reading(str(settings.tokenizer_json)):
+                sources.write(settings.tokenizer_json, folder)
         if settings.artifact is not None:
-            (folder / "artifact.slm2").write_bytes(settings.artifact.read_bytes())
+            (folder / "artifact.slm2").write_bytes(read_file(str(settings.artifact)))
         started = list(_started(settings.subjects, settings, folder, stack))
         servers = [server for server in started if server.ready]
         oracles = _oracles({SUBJECTS[server.name].profile for server in servers}, settings, folder, stack)
@@ -136,6 +138,7 @@ def run(settings: Settings, progress: Progress) -> dict[str, Any]:
                 "threads": settings.threads,
                 "megabytes": settings.size / 1e6,
                 "timeout": settings.timeout,
+                "tokenizer_json": settings.tokenizer_json and hashlib.sha256(settings.tokenizer_json.read_bytes()).hexdigest(),
             },
             "oracles": {profile: oracle.told() for profile, oracle in oracles.items()},
             "subjects": {server.name: _told(server) for server in started},

@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 from slm2.cli.common import artifact_option, write_bytes
+from slm2.cli.messages import print_warning
+from slm2.engine import native_reason
 
 _MEGABYTE = 1_000_000
 
@@ -93,6 +95,10 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     from slm2.bench.run import Settings, default_subjects, run  # noqa: PLC0415
     from slm2.bench.summary import Summary  # noqa: PLC0415
     from slm2.cli.progress import bars  # noqa: PLC0415  (rich is slow to import)
+
+    absent = native_reason()
+    if absent is not None and not subjects:
+        print_warning("reference_engine", f"the reference is measured, which is hundreds of times slower; take --megabytes 0.02 ({absent})")
 
     settings = Settings(
         subjects=subjects or default_subjects(),
