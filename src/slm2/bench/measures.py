@@ -279,8 +279,9 @@ def _load(subject: Subject, request: Request) -> Figures:
 
 
 def _batch(subject: Subject, request: Request) -> Figures:
-    """Wall time of one call over all documents; ids compared afterwards."""
+    """Wall time of one call over all documents; ids compared afterwards. Starting threads and late imports are no part of it."""
     loaded(subject, Path(request.answers).parent)
+    subject.encode_batch(["Hello 1", "Hello 2"], request.threads)
     data = request.text()
     pieces = shuffled(documents(data), 1)
     spans = _passes(
