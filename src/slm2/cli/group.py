@@ -17,6 +17,7 @@ from slm2.errors import Slm2Error
 # Short help here, so that `slm2 --help` imports no command; tests/cli compares it with the commands' own.
 COMMANDS = {
     "assemble": "Assemble a prompt from a request, within its budget.",
+    "bench": "Measure slm2 beside the other tokenizers that are installed.",
     "compile": "Compile the publisher's files into an artifact.",
     "decode": "Turn token ids back into bytes.",
     "encode": "Turn text into token ids.",
