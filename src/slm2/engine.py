@@ -18,9 +18,13 @@ from slm2.errors import Slm2Error
 __all__ = [
     "Engine",
     "EngineChoice",
+    "EngineComposition",
+    "EngineReply",
     "EngineStream",
     "OfOneProcess",
+    "ReplyRow",
     "SpecialPolicy",
+    "TokenRow",
     "integer_id",
     "integer_ids",
     "native_reason",
@@ -43,6 +47,52 @@ class EngineStream(Protocol):
 
     def finish(self) -> None:
         """End the stream; refuses an open scalar value."""
+
+
+# Id, role, part, trust class, message, and (source, start, end) of what the token touches.
+TokenRow = tuple[int, str, str, str, int | None, list[tuple[str, int, int]]]
+
+
+# Kind, text, ids, name, arguments, reason.
+ReplyRow = tuple[str, str, list[int], str, str, str]
+
+
+class EngineReply(Protocol):
+    """A reader of one reply (contract/template.md, M-90 to M-97)."""
+
+    @property
+    def state(self) -> str:
+        """Of the machine, by name."""
+
+    def push(self, ids: Sequence[int]) -> list[ReplyRow]:
+        """What the ids say."""
+
+    def finish(self) -> list[ReplyRow]:
+        """The end, where no token ended the turn."""
+
+
+class EngineComposition(Protocol):
+    """What the template made of a request (contract/template.md)."""
+
+    @property
+    def dropped_reasoning(self) -> list[int]:
+        """Messages whose reasoning was left out (M-52)."""
+
+    @property
+    def state(self) -> str:
+        """The state of the machine, by name; a reply goes on from there."""
+
+    def ids(self, profile: Profile) -> list[int]:
+        """The ids of the prompt."""
+
+    def tokens(self, profile: Profile) -> list[TokenRow]:
+        """Each id with its origin (M-62)."""
+
+    def text(self) -> str:
+        """The prompt as text, structural tokens included."""
+
+    def findings(self) -> list[tuple[str, int, int]]:
+        """``(source, offset, id)`` of the texts of special tokens in callers' text (M-70)."""
 
 
 class Engine(Protocol):
@@ -77,6 +127,10 @@ class Engine(Protocol):
         """Id and text of each special token, ids rising."""
 
     @property
+    def template_section(self) -> bytes | None:
+        """The template program as the artifact holds it; None where it has none."""
+
+    @property
     def provenance(self) -> dict[str, str]:
         """What the compiler recorded of the sources."""
 
@@ -103,6 +157,12 @@ class Engine(Protocol):
 
     def token_id(self, data: bytes) -> int | None:
         """The plain token that has exactly these bytes."""
+
+    def compose(self, request: object) -> EngineComposition:
+        """What the template makes of a request: an object with ``messages`` and so on. The refusals are those of contract/template.md."""
+
+    def reply_reader(self, state: str) -> EngineReply:
+        """A reader of one reply, which begins in the state in which a prompt ended."""
 
     def stream_decoder(self, special: SpecialPolicy) -> EngineStream:
         """A fresh streaming decoder."""

@@ -10,12 +10,15 @@ use slm2_core::{Artifact, Profile, Scratch, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
 use crate::errors;
+use crate::reply::NativeReply;
 use crate::stream::NativeStream;
+use crate::template::NativeComposition;
+use crate::values;
 
 /// The engine in Rust: one opened artifact. See `slm2.engine.Engine`.
 #[pyclass(module = "slm2._engine", frozen)]
 pub(crate) struct NativeEngine {
-    artifact: Arc<Artifact<PyBackedBytes>>,
+    pub(crate) artifact: Arc<Artifact<PyBackedBytes>>,
     /// Memory that calls work in, as many as there were calls at once.
     scratches: Mutex<Vec<Scratch>>,
 }
@@ -34,11 +37,11 @@ impl NativeEngine {
 
     /// A scratch that no call uses, or a fresh one. It never waits: in a process that was forked while another thread held
     /// the lock, nobody would ever let it go.
-    fn take_scratch(&self) -> Scratch {
+    pub(crate) fn take_scratch(&self) -> Scratch {
         self.scratches.try_lock().ok().and_then(|mut free| free.pop()).unwrap_or_default()
     }
 
-    fn give_back(&self, scratch: Scratch) {
+    pub(crate) fn give_back(&self, scratch: Scratch) {
         if let Ok(mut free) = self.scratches.try_lock() {
             free.push(scratch);
         }
@@ -110,6 +113,12 @@ impl NativeEngine {
         self.artifact.special_tokens().map(|(id, text)| (id, PyBytes::new(py, text))).collect()
     }
 
+    /// The template program as the artifact holds it; `None` where it has none.
+    #[getter]
+    fn template_section<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.artifact.template_section().map(|section| PyBytes::new(py, section))
+    }
+
     /// What the compiler recorded of the sources.
     #[getter]
     fn provenance(&self) -> BTreeMap<&str, &str> {
@@ -173,6 +182,16 @@ impl NativeEngine {
     /// The plain token that has exactly these bytes.
     fn token_id(&self, data: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         self.detached(data, |tokenizer, bytes| tokenizer.token_id(bytes).map(TokenId::get))
+    }
+
+    /// What the template makes of a request.
+    fn compose(engine: Bound<'_, Self>, request: &Bound<'_, PyAny>) -> PyResult<NativeComposition> {
+        NativeComposition::new(engine, values::json(request)?)
+    }
+
+    /// A reader of one reply, which begins in the state in which a prompt ended.
+    fn reply_reader(&self, py: Python<'_>, state: &str) -> PyResult<NativeReply> {
+        NativeReply::new(py, Arc::clone(&self.artifact), state)
     }
 
     /// A fresh streaming decoder.

@@ -6,7 +6,10 @@
 mod arguments;
 mod engine;
 mod errors;
+mod reply;
 mod stream;
+mod template;
+mod values;
 
 use pyo3::prelude::pymodule;
 
@@ -15,5 +18,9 @@ mod _engine {
     #[pymodule_export]
     use super::engine::NativeEngine;
     #[pymodule_export]
+    use super::reply::NativeReply;
+    #[pymodule_export]
     use super::stream::NativeStream;
+    #[pymodule_export]
+    use super::template::NativeComposition;
 }

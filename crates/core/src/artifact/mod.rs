@@ -13,6 +13,8 @@ mod normalization;
 mod pretokenizer;
 mod provenance;
 mod special;
+pub(crate) mod template;
+mod template_checks;
 mod vocabulary;
 
 use alloc::string::String;
@@ -26,6 +28,7 @@ pub(crate) use merges::{Merge, Merges};
 pub(crate) use normalization::{Decomposition, Normalization, NormalizationIndex};
 pub(crate) use pretokenizer::{DEAD, Pretokenizer, START};
 pub(crate) use special::SpecialTokens;
+pub(crate) use template::Program;
 pub(crate) use vocabulary::{Vocabulary, VocabularyIndex};
 
 /// A checked artifact over bytes that it owns or borrows: a `Vec<u8>`, a `&[u8]`, a memory map, a host's buffer. The bytes must
@@ -39,6 +42,7 @@ pub struct Artifact<B> {
     scanner: Option<Scanner>,
     byte_pairs: BytePairs,
     seams: Seams,
+    template: Option<Program>,
 }
 
 /// Where the sections lie that are used after the checks.
@@ -48,6 +52,7 @@ struct Sections {
     vocabulary: (u64, u64),
     normalization: Option<(u64, u64)>,
     provenance: (u64, u64),
+    template: Option<(u64, u64)>,
 }
 
 impl<B: AsRef<[u8]>> Artifact<B> {
@@ -67,6 +72,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
             vocabulary: mandatory(layout::VOCABULARY),
             normalization: find(layout::NORMALIZATION),
             provenance: mandatory(layout::PROVENANCE),
+            template: find(layout::TEMPLATE),
         };
         let special_section = content(mandatory(layout::SPECIAL));
 
@@ -80,19 +86,22 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         }
         provenance::check(content(sections.provenance))?;
 
+        let template = sections.template.map(|place| Program::check(content(place), &special)).transpose()?;
+
         let mut semantic = digest::Semantic::new();
         semantic.section(layout::SPECIAL, special_section);
         semantic.section(layout::PRETOKENIZER, content(sections.pretokenizer));
         semantic.merges(&merges, &slot_of_rank);
         semantic.section(layout::VOCABULARY, content(sections.vocabulary));
         semantic.section(layout::NORMALIZATION, sections.normalization.map_or(&[], content));
+        semantic.section(layout::TEMPLATE, sections.template.map_or(&[], content));
         check_semantic(bytes, &semantic.finish())?;
 
         let normalization = normalization.map(|tables| tables.index());
         let scanner = Scanner::new(&pretokenizer);
         let byte_pairs = BytePairs::new(&merges, &vocabulary.of_byte);
         let seams = Seams::new(tokens);
-        Ok(Self { data, sections, vocabulary, special, normalization, scanner, byte_pairs, seams })
+        Ok(Self { data, sections, vocabulary, special, normalization, scanner, byte_pairs, seams, template })
     }
 
     /// What the contents mean.
@@ -128,6 +137,15 @@ impl<B: AsRef<[u8]>> Artifact<B> {
     /// Key and value of each line of the provenance.
     pub fn provenance(&self) -> impl Iterator<Item = (&str, &str)> {
         provenance::entries(self.content(self.sections.provenance))
+    }
+
+    /// The template program as the file holds it; `None` where it has none.
+    pub fn template_section(&self) -> Option<&[u8]> {
+        self.sections.template.map(|place| self.content(place))
+    }
+
+    pub(crate) fn template(&self) -> Option<&Program> {
+        self.template.as_ref()
     }
 
     pub(crate) fn vocabulary(&self) -> Vocabulary<'_> {
