@@ -95,6 +95,7 @@ ErrorCode = Literal[
     "cannot_continue",
     "template_event",
     "no_template",
+    "tool_not_convertible",
     "no_prompt",
     "checkpoint_refused",
     "bad_identifier",
@@ -473,6 +474,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "no_template": (
         ("digest",),
         "artifact {digest} has no template; compile it with one (slm2 compile --template)",
+    ),
+    "tool_not_convertible": (
+        ("tool", "reason"),
+        "tool {tool} cannot be made a JSON schema: {reason}; write its schema by hand and pass that",
     ),
     "no_prompt": (
         (),

@@ -211,7 +211,7 @@ class Session(OfOneProcess):
     def save(self) -> bytes:
         """A checkpoint: JSON that names the artifact, the profile, the conversation, and the ids that the cache holds."""
         state = self._state
-        content = {
+        content: dict[str, Any] = {
             "kind": _CHECKPOINT,
             "semantic_digest": self._engine.semantic_digest,
             "profile": self._profile,

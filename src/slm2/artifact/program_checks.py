@@ -18,7 +18,7 @@ from slm2.errors import Slm2Error
 _Edge = tuple[str, str, str]
 _OTHERS: tuple[_Edge, ...] = (
     *(("user", "", "messages"), ("tool", "", "messages")),
-    *(("assistant", "", "assistant"), ("finish", "!continues", "stop")),
+    *(("assistant", "has_calls", "asks"), ("assistant", "!has_calls", "says"), ("finish", "!continues", "stop")),
 )
 _MESSAGES: tuple[_Edge, ...] = (("system", "!first", "messages"), *_OTHERS)
 _SCHEMAS: tuple[_Edge, ...] = (("schema", "first !last", "schemas"), ("schema", "first last", "messages"))
@@ -27,11 +27,10 @@ GRAMMAR: dict[str, tuple[_Edge, ...]] = {
     "tools": _SCHEMAS,
     "schemas": (("schema", "!first !last", "schemas"), ("schema", "!first last", "messages")),
     "messages": _MESSAGES,
-    "assistant": (("reasoning", "!continues", "reasoned"), ("reasoning", "continues last", "continued")),
-    "reasoned": (
-        *(("content", "!continues has_calls", "calls"), ("content", "!continues !has_calls", "closing")),
-        ("content", "continues last", "continued"),
-    ),
+    "asks": (("reasoning", "!continues has_calls", "asked"),),
+    "asked": (("content", "!continues has_calls", "calls"),),
+    "says": (("reasoning", "!continues !has_calls", "said"), ("reasoning", "continues last !has_calls", "continued")),
+    "said": (("content", "!continues !has_calls", "closing"), ("content", "continues last !has_calls", "continued")),
     "calls": (("call", "first !last", "called"), ("call", "first last", "closing")),
     "called": (("call", "!first !last", "called"), ("call", "!first last", "closing")),
     "closing": (("close", "", "messages"),),

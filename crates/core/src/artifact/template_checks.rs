@@ -18,8 +18,10 @@ enum Place {
     Tools,
     Schemas,
     Messages,
-    Assistant,
-    Reasoned,
+    Asks,
+    Asked,
+    Says,
+    Said,
     Calls,
     Called,
     Closing,
@@ -34,10 +36,11 @@ const SCHEMAS: [Edge; 2] = [
     (Event::Schema, guard::FIRST | guard::LAST, guard::FIRST, Place::Schemas),
     (Event::Schema, guard::FIRST | guard::LAST, guard::FIRST | guard::LAST, Place::Messages),
 ];
-const OTHERS: [Edge; 4] = [
+const OTHERS: [Edge; 5] = [
     (Event::User, 0, 0, Place::Messages),
     (Event::Tool, 0, 0, Place::Messages),
-    (Event::Assistant, 0, 0, Place::Assistant),
+    (Event::Assistant, guard::HAS_CALLS, guard::HAS_CALLS, Place::Asks),
+    (Event::Assistant, guard::HAS_CALLS, 0, Place::Says),
     (Event::Finish, guard::CONTINUES, 0, Place::Stop),
 ];
 
@@ -45,6 +48,7 @@ const OTHERS: [Edge; 4] = [
 fn grammar(place: Place) -> Vec<Edge> {
     let mut edges = Vec::new();
     let ends = guard::CONTINUES | guard::LAST;
+    let inside = guard::CONTINUES | guard::HAS_CALLS;
     match place {
         Place::Begin => {
             let known = guard::FIRST | guard::TOOLS;
@@ -62,15 +66,15 @@ fn grammar(place: Place) -> Vec<Edge> {
             edges.push((Event::System, guard::FIRST, 0, Place::Messages));
             edges.extend(OTHERS);
         }
-        Place::Assistant => {
-            edges.push((Event::Reasoning, guard::CONTINUES, 0, Place::Reasoned));
-            edges.push((Event::Reasoning, ends, ends, Place::Continued));
+        Place::Asks => edges.push((Event::Reasoning, inside, guard::HAS_CALLS, Place::Asked)),
+        Place::Asked => edges.push((Event::Content, inside, guard::HAS_CALLS, Place::Calls)),
+        Place::Says => {
+            edges.push((Event::Reasoning, inside, 0, Place::Said));
+            edges.push((Event::Reasoning, ends | inside, ends, Place::Continued));
         }
-        Place::Reasoned => {
-            let known = guard::CONTINUES | guard::HAS_CALLS;
-            edges.push((Event::Content, known, guard::HAS_CALLS, Place::Calls));
-            edges.push((Event::Content, known, 0, Place::Closing));
-            edges.push((Event::Content, ends, ends, Place::Continued));
+        Place::Said => {
+            edges.push((Event::Content, inside, 0, Place::Closing));
+            edges.push((Event::Content, ends | inside, ends, Place::Continued));
         }
         Place::Calls => {
             let known = guard::FIRST | guard::LAST;
