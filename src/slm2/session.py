@@ -7,6 +7,7 @@ immutable value that a call replaces when all is done: a call that fails or is c
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -93,6 +94,7 @@ class _Chunk:
         before: state of the machine before it.
         unanswered: calls before it that wait for an answer.
         reasons: whether it has a think block.
+        end: ids up to its end, those of the chunks before it included.
     """
 
     message: int
@@ -100,6 +102,7 @@ class _Chunk:
     before: int
     unanswered: tuple[ToolCall, ...]
     reasons: bool
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,42 +263,40 @@ class Session(OfOneProcess):
         )
         given = tuple(content["messages"])
         records = {int(index): _record(*row) for index, row in content["records"].items()}
-        cached = tuple(_Chunk(message, tuple(ids), 0, (), reasons) for message, ids, reasons in content["cached"])
+        cached: list[_Chunk] = []
+        for message, ids, reasons in content["cached"]:
+            cached.append(_Chunk(message, tuple(ids), 0, (), reasons, _end(cached) + len(ids)))
         for index, record in records.items():
             if _read(engine, record.state, list(record.ids))[0].message != given[index]:
                 raise ValueError(index)
         messages = tuple(parse(given))
         state = replace(_EMPTY, given=given, messages=messages, records=records, query=last_query(session._program, messages))
         chunks = session._composed(state, 0, session._options, finish=False)[0] if messages else ()
-        session._state = replace(state, chunks=chunks, cached=cached, machine=content["state"])
+        session._state = replace(state, chunks=chunks, cached=tuple(cached), machine=content["state"])
         return session
 
     def _extended(self, old: _State, messages: Sequence[Mapping[str, object]], options: Options) -> tuple[_State, Delta]:
         fresh = parse(messages, first=len(old.messages))
-        state = replace(old, given=(*old.given, *messages), messages=(*old.messages, *fresh))
-        query = last_query(self._program, state.messages)
+        all_messages = (*old.messages, *fresh)
+        query = last_query(self._program, all_messages)
         # Guards of an old message change where the last question does, and at the old end.
         changed = len(old.messages) - 1 if query == old.query else min(old.query + 1, len(old.messages) - 1)
-        state = replace(state, query=query)
+        state = _State((*old.given, *messages), all_messages, old.records, query, old.chunks, old.cached, None)
         chunks, end = self._composed(state, max(changed, 0), options, finish=True)
-        cached = (*chunks, end)
-        state = replace(state, chunks=chunks, cached=cached, machine=self._program.states[end.before])
+        machine = self._program.states[end.before]
+        state = _State(state.given, all_messages, old.records, query, chunks, (*chunks, end), machine)
         return state, self._delta(old, state)
 
     def _composed(self, state: _State, first: int, options: Options, *, finish: bool) -> tuple[tuple[_Chunk, ...], _Chunk]:
         """Chunks of all messages, those before ``first`` as they are, and the chunk of the end, whose ``before`` is the last state."""
-        kept = [chunk for chunk in state.chunks if chunk.message < first]
-        start = 0
-        if len(kept) < len(state.chunks):
-            start = state.chunks[len(kept)].message
-        elif kept:
-            # The last chunk may hold what is encoded together with what comes now.
-            start = kept.pop().message
-        machine, unanswered = 0, []
-        if kept or start:
-            machine, unanswered = state.chunks[len(kept)].before, list(state.chunks[len(kept)].unanswered)
+        # The last chunk that begins at or before the first message that changes; it may hold it without beginning with it.
+        place = max(bisect_right(state.chunks, first, key=lambda chunk: chunk.message) - 1, 0)
+        start, machine, unanswered = 0, 0, []
+        if state.chunks:
+            chunk = state.chunks[place]
+            start, machine, unanswered = chunk.message, chunk.before, list(chunk.unanswered)
         walk = Conversation(self._program, options, len(self._tools), len(state.messages), state.query, unanswered)
-        builder = _Builder(self, machine, kept)
+        builder = _Builder(self, machine, list(state.chunks[:place]))
         for index in range(start, len(state.messages)):
             builder.begin(index, tuple(walk.unanswered))
             record = state.records.get(index) if options.preserve_thinking else None
@@ -307,7 +308,7 @@ class Session(OfOneProcess):
         ids: tuple[int, ...] = ()
         if finish:
             ids = builder.ids_of([of_end(walk)], state.messages)
-        return chunks, _Chunk(len(state.messages), ids, builder.machine, (), False)
+        return chunks, _Chunk(len(state.messages), ids, builder.machine, (), False, _end(chunks) + len(ids))
 
     def _message(self, builder: _Builder, walk: Conversation, messages: Sequence[Message], index: int, record: _Record | None) -> None:
         events = list(of_message(walk, messages, index))
@@ -322,12 +323,12 @@ class Session(OfOneProcess):
 
     def _delta(self, old: _State, new: _State) -> Delta:
         """The common prefix of what was cached and what is to be there."""
-        same = 0
-        for left, right in zip(old.cached, new.cached, strict=False):
-            if left is not right and left.ids != right.ids:
-                break
+        count = min(len(old.cached), len(new.cached))
+        # Chunks that were not computed anew are the same objects, up to the first one that was.
+        same = bisect_left(range(count), True, key=lambda at: old.cached[at] is not new.cached[at])
+        while same < count and old.cached[same].ids == new.cached[same].ids:
             same += 1
-        keep = sum(len(chunk.ids) for chunk in old.cached[:same])
+        keep = _end(old.cached[:same])
         before = list(chain.from_iterable(chunk.ids for chunk in old.cached[same:]))
         after = list(chain.from_iterable(chunk.ids for chunk in new.cached[same:]))
         common = next(
@@ -339,12 +340,11 @@ class Session(OfOneProcess):
         """Of which turns something was cut off, and why: what the first one lost is the reason of its own."""
         losses: list[Loss] = []
         at = 0
-        now = {chunk.message: chunk for chunk in new.chunks}
         for chunk in old.cached[same:]:
             end = at + len(chunk.ids)
             if end > common:
                 lost = end - max(at, common)
-                losses.append(Loss(chunk.message, lost, "later" if losses else _reason(chunk, now.get(chunk.message), len(new.messages))))
+                losses.append(Loss(chunk.message, lost, "later" if losses else _reason(chunk, new)))
             at = end
         return losses
 
@@ -356,7 +356,7 @@ class Session(OfOneProcess):
         index = len(old.messages)
         message = reader.message
         head = old.cached[-1]
-        whole = _Chunk(index, (*head.ids, *ids), head.before, (), True)
+        whole = _Chunk(index, (*head.ids, *ids), head.before, (), True, head.end + len(ids))
         record = _Record(head.ids, tuple(ids), ended, old.machine)
         parsed = parse([message], first=index)
         state = replace(
@@ -431,7 +431,8 @@ class _Builder:
         self.finish_run()
         if self._begun is not None:
             message, before, unanswered = self._begun
-            self.chunks.append(_Chunk(message, tuple(self._ids), before, unanswered, self._reasons))
+            end = _end(self.chunks) + len(self._ids)
+            self.chunks.append(_Chunk(message, tuple(self._ids), before, unanswered, self._reasons, end))
         self._ids, self._begun, self._reasons = [], None, False
 
     def finish_run(self) -> None:
@@ -490,9 +491,15 @@ def _read(engine: Engine, state: str, ids: list[int]) -> tuple[Reply, list[Reply
     return reader, events
 
 
-def _reason(before: _Chunk, now: _Chunk | None, count: int) -> Reason:
+def _end(chunks: Sequence[_Chunk]) -> int:
+    """How many ids there are up to the end of the last one."""
+    return chunks[-1].end if chunks else 0
+
+
+def _reason(before: _Chunk, new: _State) -> Reason:
     """Why a turn's ids are others now."""
-    if now is None or before.message >= count:
+    now = next((chunk for chunk in reversed(new.chunks) if chunk.message <= before.message), None)
+    if now is None or before.message >= len(new.messages):
         return "generation_prompt"
     return "reasoning" if before.reasons and not now.reasons else "rewritten"
 

@@ -160,7 +160,7 @@ class _Function:
                 properties[name] = self.of_hint(hint)
         return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
-    def of_hint(self, hint: Any) -> Json:  # noqa: ANN401  (a type hint)
+    def of_hint(self, hint: Any) -> Json:  # noqa: ANN401, PLR0911  (a type hint; one for each kind)
         """The schema of a type hint."""
         origin, arguments = get_origin(hint), get_args(hint)
         if origin is None:

@@ -36,6 +36,9 @@ def weather(city: str, days: int = 3, unit: Unit = Unit.CELSIUS) -> str:
     """
 
 
+# ruff: noqa: UP007, UP037, UP045, PLR0917  (every way to write a type hint is the subject)
+
+
 def drink(beverage: str, cold: Optional[bool], how: Literal["hot", 2, None], more: Any = None) -> "list[int]":
     """Drink a beverage.
 

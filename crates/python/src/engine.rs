@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyInt, PyList};
 use slm2_core::{Artifact, Profile, Scratch, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
@@ -21,6 +22,8 @@ pub(crate) struct NativeEngine {
     pub(crate) artifact: Arc<Artifact<PyBackedBytes>>,
     /// Memory that calls work in, as many as there were calls at once.
     scratches: Mutex<Vec<Scratch>>,
+    /// Python's integers for all ids, made when the first long list of ids is.
+    pub(crate) integers: PyOnceLock<Vec<Py<PyInt>>>,
 }
 
 impl NativeEngine {
@@ -66,7 +69,11 @@ impl NativeEngine {
         let bytes = arguments::bytes("data", data)?;
         let artifact = py.detach(|| Artifact::from_bytes(bytes));
         artifact
-            .map(|artifact| Self { artifact: Arc::new(artifact), scratches: Mutex::default() })
+            .map(|artifact| Self {
+                artifact: Arc::new(artifact),
+                scratches: Mutex::default(),
+                integers: PyOnceLock::new(),
+            })
             .map_err(|error| errors::of_core(py, &error, None))
     }
 

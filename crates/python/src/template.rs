@@ -1,11 +1,14 @@
 //! `NativeComposition`: what the template made of a request.
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyInt, PyList};
 use slm2_core::{Composition, JsonValue, Template, TokenId};
 
 use crate::engine::NativeEngine;
 use crate::{arguments, errors};
+
+/// From how many ids on a list takes integers that are there.
+const MANY_IDS: usize = 1024;
 
 /// Id, role, part, trust class, message, ranges.
 type TokenRow = (u32, &'static str, &'static str, &'static str, Option<u32>, Vec<(String, usize, usize)>);
@@ -46,7 +49,14 @@ impl NativeComposition {
             engine.give_back(scratch);
             ids
         });
-        PyList::new(py, ids.into_iter().map(TokenId::get))
+        if ids.len() < MANY_IDS {
+            return PyList::new(py, ids.into_iter().map(TokenId::get));
+        }
+        let engine = self.engine.get();
+        let count = engine.artifact.token_limit();
+        // Making thousands of integers costs as much as merging their text; those of all ids are made once.
+        let integers = engine.integers.get_or_init(py, || (0..count).map(|id| PyInt::new(py, id).unbind()).collect());
+        PyList::new(py, ids.into_iter().filter_map(|id| integers.get(id.get() as usize)).collect::<Vec<_>>())
     }
 
     /// Each id with its origin.

@@ -1,8 +1,12 @@
 //! Python's values as JSON values of the core. Nothing is judged here: what JSON does not have stays, by the name of its type.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use slm2_core::{JsonValue, Key};
+
+const COMMON_KEYS: [&str; 6] = ["role", "content", "reasoning_content", "tool_calls", "name", "arguments"];
 
 /// Deeper than the core reads or writes: what lies below is refused there, and a value that holds itself ends here.
 const MAX_DEPTH: usize = 132;
@@ -74,9 +78,12 @@ fn digits(value: &Bound<'_, PyInt>) -> PyResult<String> {
 /// A key; one that is no string goes by how errors show it.
 fn key(name: &Bound<'_, PyAny>) -> PyResult<Key> {
     if let Ok(name) = name.cast::<PyString>() {
-        return Ok(Key { text: text(name)?, foreign: None });
+        // Keys that nearly all messages have need no copy.
+        let common = name.to_str().ok().and_then(|name| COMMON_KEYS.iter().find(|key| **key == name));
+        let text = common.map_or_else(|| text(name).map(Cow::Owned), |key| Ok(Cow::Borrowed(*key)))?;
+        return Ok(Key { text, foreign: None });
     }
     let module = name.py().import("slm2.reference.json_text")?;
-    let shown = module.call_method1("shown_key", (name,))?.extract()?;
-    Ok(Key { text: shown, foreign: Some(module.call_method1("json_type", (name,))?.extract()?) })
+    let shown: String = module.call_method1("shown_key", (name,))?.extract()?;
+    Ok(Key { text: shown.into(), foreign: Some(module.call_method1("json_type", (name,))?.extract()?) })
 }

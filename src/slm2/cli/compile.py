@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
 import click
 
 from slm2.artifact import read
-from slm2.cli.common import write_bytes
-from slm2.errors import Slm2Error
+from slm2.cli.common import write_bytes, write_file
 
 
 @click.command("compile")
@@ -25,7 +22,7 @@ def command(source_dir: str, output: str, template: str | None) -> None:
     """
     data = _compile(Path(source_dir), template)
     artifact = read(data)
-    _replace(Path(output), data)
+    write_file(output, data)
     write_bytes(f"{artifact.file_digest} {artifact.semantic_digest} {output}\n".encode("utf-8", "surrogateescape"))
 
 
@@ -35,25 +32,3 @@ def _compile(source_dir: Path, template: str | None) -> bytes:
 
     with bars() as progress:
         return compile_sources(source_dir, progress, template)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a file in its place in one step, so that no reader ever finds half of it.
-
-    Raises:
-        Slm2Error: ``file_unwritable``.
-    """
-    if not path.name or path.is_dir():
-        raise Slm2Error("file_unwritable", path=str(path), reason="it is a folder")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise Slm2Error("file_unwritable", path=str(path), reason=error.strerror or str(error)) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()

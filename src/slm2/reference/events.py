@@ -6,7 +6,7 @@ Nothing here knows a model family: a program has the marks that split reasoning 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from slm2.artifact.program import EVENTS, GUARDS, Program
@@ -53,10 +53,12 @@ class Stretch:
 
     def cut(self, start: int, end: int) -> Stretch:
         """The part from ``start`` to ``end`` of this stretch."""
-        return replace(self, start=self.start + start, end=self.start + end)
+        return Stretch(self.fragments, self.data, self.start + start, self.start + end)
 
     def without_newlines(self, *, left: bool, right: bool) -> Stretch:
         """Without U+000A at its ends, and nothing else: no blanks, no U+000D."""
+        if not left and not right:
+            return self
         text = self.text
         end = len(text.rstrip(b"\n")) if right else len(text)
         start = end - len(text[:end].lstrip(b"\n")) if left else 0
@@ -64,6 +66,10 @@ class Stretch:
 
     def stretches(self) -> Iterator[tuple[bytes, Fragment, int]]:
         """Data, fragment, and byte offset in the fragment, of each fragment that has a part in this stretch."""
+        if len(self.fragments) == 1:
+            if self.start < self.end:
+                yield self.text, self.fragments[0], self.start
+            return
         at = 0
         for fragment in self.fragments:
             size = len(to_utf8(fragment.text))

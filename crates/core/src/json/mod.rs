@@ -3,6 +3,7 @@
 mod read;
 mod write;
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -37,7 +38,7 @@ pub enum JsonValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The key; of a value that is no string, how errors show it.
-    pub text: String,
+    pub text: Cow<'static, str>,
     /// What JSON calls the type of a key that is no string, which a host may have.
     pub foreign: Option<String>,
 }

@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
             if !self.take(b':') {
                 return Err(self.refused("':' expected"));
             }
-            members.push((Key { text: key, foreign: None }, self.value(depth)?));
+            members.push((Key { text: key.into(), foreign: None }, self.value(depth)?));
             if self.take(b'}') {
                 return Ok(JsonValue::Object(members));
             }

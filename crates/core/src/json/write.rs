@@ -106,7 +106,7 @@ fn append_object(members: &[(Key, JsonValue)], path: &Path<'_>, depth: usize, ou
             return Err(Error::new(ErrorCode::InvalidType, fields));
         }
         // A host may have two keys that differ in unpaired surrogates alone.
-        if !seen.insert(key.text.as_str()) {
+        if !seen.insert(&*key.text) {
             return Err(Error::new(ErrorCode::JsonDuplicateKey, [("key", beginning(&key.text, SHOWN).into())]));
         }
         out.push_str(if index > 0 { ", " } else { "" });

@@ -190,27 +190,19 @@ pub(crate) fn given(
     known: &[&str],
     path: &dyn Fn() -> String,
 ) -> Result<Vec<(Key, JsonValue)>, Error> {
-    let mut kept = Vec::with_capacity(members.len());
-    for (key, value) in members {
-        let is_content = key.foreign.is_none() && key.text == "content";
-        let says_nothing = match &value {
-            JsonValue::Null => true,
-            JsonValue::Array(elements) => elements.is_empty() && !is_content,
-            _ => false,
-        };
-        if says_nothing {
-            continue;
-        }
-        if key.foreign.is_some() || !known.contains(&&*key.text) {
-            let path = path();
-            let dot = if path.is_empty() { "" } else { "." };
-            let field = format!("{path}{dot}{}", beginning(&key.text, SHOWN));
-            let fields = [("field", field.into()), ("known", known.join(", ").into())];
-            return Err(Error::new(ErrorCode::UnknownField, fields));
-        }
-        kept.push((key, value));
-    }
-    Ok(kept)
+    let mut kept = members;
+    kept.retain(|(key, value)| match value {
+        JsonValue::Null => false,
+        JsonValue::Array(elements) => !elements.is_empty() || (key.foreign.is_none() && key.text == "content"),
+        _ => true,
+    });
+    let is_known = |key: &Key| key.foreign.is_none() && known.contains(&&*key.text);
+    let Some((key, _)) = kept.iter().find(|(key, _)| !is_known(key)) else { return Ok(kept) };
+    let path = path();
+    let dot = if path.is_empty() { "" } else { "." };
+    let field = format!("{path}{dot}{}", beginning(&key.text, SHOWN));
+    let fields = [("field", field.into()), ("known", known.join(", ").into())];
+    Err(Error::new(ErrorCode::UnknownField, fields))
 }
 
 /// Take a member out; null where it is not there.
@@ -304,7 +296,7 @@ fn call(value: JsonValue, index: usize, number: usize, reading: Reading) -> Resu
         name_and_arguments = Vec::new();
         for key in ["name", "arguments"] {
             let value = taken(&mut outer, key);
-            name_and_arguments.push((Key { text: key.to_string(), foreign: None }, value));
+            name_and_arguments.push((Key { text: key.into(), foreign: None }, value));
         }
     }
     let name = match taken(&mut name_and_arguments, "name") {
