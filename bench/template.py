@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
@@ -68,13 +69,13 @@ def median(run: Callable[[], object], rounds: int) -> float:
 
 def rendering(template: Template, source: list[str], rounds: int) -> None:
     """A conversation rendered by both."""
-    publisher = PreTrainedTokenizerFast(tokenizer_file=str(SOURCES / "tokenizer.json"))
+    make: Any = PreTrainedTokenizerFast
+    publisher = make(tokenizer_file=str(SOURCES / "tokenizer.json"))
     publisher.chat_template = (SOURCES / "qwen3.jinja").read_text(encoding="utf-8")
     messages = conversation(source, MESSAGES - 1, BYTES // MESSAGES, 1)
 
     def theirs() -> list[int]:
-        ids: list[int] = publisher.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
-        return ids
+        return list(publisher.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
 
     def ours() -> list[int]:
         return template.render(messages, add_generation_prompt=True).input_ids

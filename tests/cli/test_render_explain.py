@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from importlib import resources
 
 import slm2
 from cli.runner import run
@@ -40,8 +41,6 @@ class Page(HTMLParser):
 
 
 def artifact_path() -> str:
-    from importlib import resources
-
     return str(resources.files("slm2").joinpath("data", EMBEDDED))
 
 

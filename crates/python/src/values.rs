@@ -8,8 +8,8 @@ use slm2_core::{JsonValue, Key};
 
 const COMMON_KEYS: [&str; 6] = ["role", "content", "reasoning_content", "tool_calls", "name", "arguments"];
 
-/// Deeper than the core reads or writes: what lies below is refused there, and a value that holds itself ends here.
-const MAX_DEPTH: usize = 132;
+/// Deeper than the core reads or writes in any field of a request: what lies below is refused there, and a value that holds itself ends here.
+const MAX_DEPTH: usize = 160;
 
 /// A value of Python.
 pub(crate) fn json(value: &Bound<'_, PyAny>) -> PyResult<JsonValue> {
