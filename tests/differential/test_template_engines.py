@@ -92,7 +92,7 @@ def holding_itself() -> dict:
         {"a": 2**64, "b": -(10**700), "c": True, "d": None, "e": (1, 2)},
         {"a": Number(5), "b": Colour.RED, "c": Word("x"), "d": numpy.float64(0.1), Word("k"): 1},
         {"a": "\ud83d\ude00\ud800", "\ud800": 1},
-        dict([("\ud800", 1), ("\ufffd", 2)]),
+        {chr(0xD800): 1, chr(0xFFFD): 2},
         {"a": 1e16, "b": 123456789.125, "c": 5e-324, "d": -0.0, "e": 2192364534185285.25},
         {"a": float("nan")},
         {"a": [1, {"b": float("-inf")}]},
