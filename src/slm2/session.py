@@ -95,6 +95,7 @@ class _Chunk:
         unanswered: calls before it that wait for an answer.
         reasons: whether it has a think block.
         end: ids up to its end, those of the chunks before it included.
+        waits: it is a generation prompt whose reply has not come.
     """
 
     message: int
@@ -103,6 +104,7 @@ class _Chunk:
     unanswered: tuple[ToolCall, ...]
     reasons: bool
     end: int
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,7 @@ class Session(OfOneProcess):
             "tools": [read_json(tool.text) for tool in self._tools],
             "messages": list(state.given),
             "records": {str(at): [list(one.head), list(one.ids), one.ended, one.state] for at, one in state.records.items()},
-            "cached": [[chunk.message, list(chunk.ids), chunk.reasons] for chunk in state.cached],
+            "cached": [[chunk.message, list(chunk.ids), chunk.reasons, chunk.waits] for chunk in state.cached],
             "state": state.machine,
         }
         text = write_json(content, "checkpoint")
@@ -264,8 +266,8 @@ class Session(OfOneProcess):
         given = tuple(content["messages"])
         records = {int(index): _record(*row) for index, row in content["records"].items()}
         cached: list[_Chunk] = []
-        for message, ids, reasons in content["cached"]:
-            cached.append(_Chunk(message, tuple(ids), 0, (), reasons, _end(cached) + len(ids)))
+        for message, ids, reasons, waits in content["cached"]:
+            cached.append(_Chunk(message, tuple(ids), 0, (), reasons, _end(cached) + len(ids), waits))
         for index, record in records.items():
             if _read(engine, record.state, list(record.ids))[0].message != given[index]:
                 raise ValueError(index)
@@ -308,7 +310,7 @@ class Session(OfOneProcess):
         ids: tuple[int, ...] = ()
         if finish:
             ids = builder.ids_of([of_end(walk)], state.messages)
-        return chunks, _Chunk(len(state.messages), ids, builder.machine, (), False, _end(chunks) + len(ids))
+        return chunks, _Chunk(len(state.messages), ids, builder.machine, (), False, _end(chunks) + len(ids), waits=True)
 
     def _message(self, builder: _Builder, walk: Conversation, messages: Sequence[Message], index: int, record: _Record | None) -> None:
         events = list(of_message(walk, messages, index))
@@ -498,9 +500,9 @@ def _end(chunks: Sequence[_Chunk]) -> int:
 
 def _reason(before: _Chunk, new: _State) -> Reason:
     """Why a turn's ids are others now."""
-    now = next((chunk for chunk in reversed(new.chunks) if chunk.message <= before.message), None)
-    if now is None or before.message >= len(new.messages):
+    if before.waits:
         return "generation_prompt"
+    now = next(chunk for chunk in reversed(new.cached) if chunk.message <= before.message)
     return "reasoning" if before.reasons and not now.reasons else "rewritten"
 
 
