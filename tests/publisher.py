@@ -58,15 +58,24 @@ def publisher_tokenizer(profile: Profile = "publisher", *, added_tokens: bool = 
     return Tokenizer.from_str(json.dumps(settings))
 
 
+# As PyPI's trl 1.16.0 ships them.
+TEMPLATES = {
+    "qwen3": ("qwen3.jinja", TEMPLATE_SHA256),
+    "qwen2.5": ("qwen2_5.jinja", "cd8e9439f0570856fd70470bf8889ebd8b5d1107207f67a5efb46e342330527f"),
+    "qwen3-instruct-2507": ("qwen3_instruct_2507.jinja", "64f85b198065d0fba2a81f37e10ed68161ce2c19a754c7100e67e0ca2ee9c326"),
+}
+
+
 @cache
-def publisher_template() -> str:
-    """The chat template as PyPI's trl ships it, byte for byte; trl is installed without what it needs and never imported."""
+def publisher_template(family: str = "qwen3") -> str:
+    """The chat template of a family as PyPI's trl ships it, byte for byte; trl is installed without what it needs and never imported."""
     try:
         files = metadata.files("trl") or []
     except metadata.PackageNotFoundError:
         files = []
+    name, digest = TEMPLATES[family]
     for file in files:
-        if file.as_posix() == "trl/chat_templates/qwen3.jinja":
-            return checked(Path(str(file.locate())), TEMPLATE_SHA256)
+        if file.as_posix() == f"trl/chat_templates/{name}":
+            return checked(Path(str(file.locate())), digest)
     missing("the publisher's chat template is not here: pip install --no-deps trl==1.16.0")
     raise AssertionError

@@ -34,6 +34,7 @@ from tools.vector_cases import (  # noqa: E402
     origins,
     prompt_refusals,
     prompts,
+    replies,
     special_text,
     streaming,
     template,
@@ -93,6 +94,7 @@ def parts(oracle: Oracle) -> list[Part]:
         Part("origins", origins.groups(), origins.FLAGS),
         Part("counts", counts.GROUPS, counts.FLAGS),
         Part("text-in-parts", text_in_parts.GROUPS, text_in_parts.FLAGS),
+        Part("replies", replies.groups(lambda text: oracle.trusted_ids(text, "contract")), replies.FLAGS),
     ]
 
 

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from slm2.artifact import Facts, NormalizationTables, Parts, seal
-from slm2.compiler import compile_pattern, double_array
+from slm2.compiler import compile_pattern, double_array, template_source
 
 PATTERN = " ?[^ \\n]+|\\n+| +(?! )| +"
 WORDS = [b"ab", b"abc", b" a", b"\xcc\x81", b"\xc3\xa9"]
@@ -22,6 +22,35 @@ TABLES = NormalizationTables(
     decompositions={0xE9: (0x65, 0x301), 0x344: (0x308, 0x301)},
     compositions={(0x65, 0x301): 0xE9},
 )
+
+TEMPLATE = """
+family = "small"
+states = ["INIT", "TURN", "END"]
+[otherwise]
+system = "ambiguous_think"
+schema = "role_order"
+user = "template_event"
+assistant = "role_order"
+reasoning = "template_event"
+content = "template_event"
+call = "template_event"
+close = "template_event"
+tool = "tool_without_call"
+finish = "empty_conversation"
+[[rule]]
+state = ["INIT", "TURN"]
+event = "user"
+emit = ["structure <s>", 'role_header "ab"', "content {content left}", 'structure "c"', "structure <t>"]
+to = "TURN"
+[[rule]]
+state = "TURN"
+event = "finish"
+emit = []
+to = "END"
+[[reply]]
+state = "TURN"
+on = { text = "content TURN", "<t>" = "end_turn END" }
+"""
 
 
 def build() -> bytes:
@@ -38,6 +67,7 @@ def build() -> bytes:
             normalization=TABLES,
             facts=Facts((), ()),
             provenance={"compiler": "small", "pattern": PATTERN, "unicode": "none"},
+            program=template_source.parse(TEMPLATE),
         )
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 from os import PathLike, fsdecode
 
@@ -10,6 +11,8 @@ from slm2.engine import MAX_PRETOKEN, Engine, EngineChoice, OfOneProcess, Specia
 from slm2.errors import Slm2Error
 from slm2.files import read_file
 from slm2.prompt import Prompt
+from slm2.reply import Reply
+from slm2.session import Session
 from slm2.stream import StreamDecoder
 from slm2.template import Template
 from slm2.tokenizer import Tokenizer
@@ -51,6 +54,20 @@ class Contract(OfOneProcess):
     def file_digest(self) -> str:
         """SHA-256 that names the artifact's file, hex."""
         return self.engine.file_digest
+
+    def reply(self, state: str) -> Reply:
+        """A reader of one reply, which begins in the state in which a prompt ended: ``Rendering.state``."""
+        return Reply(self.engine, state)
+
+    def session(
+        self, *, tools: Sequence[object] | None = None, enable_thinking: bool | None = None, preserve_thinking: bool = False
+    ) -> Session:
+        """An empty conversation that keeps its cache; see :class:`slm2.session.Session`."""
+        return Session(self.engine, self.profile, tools=tools, enable_thinking=enable_thinking, preserve_thinking=preserve_thinking)
+
+    def restore_session(self, checkpoint: bytes) -> Session:
+        """The session of a checkpoint that :meth:`slm2.session.Session.save` made."""
+        return Session.restore(self.engine, checkpoint)
 
     def stream_decoder(self, *, special: SpecialPolicy) -> StreamDecoder:
         """A streaming decoder; ``special`` says what becomes of ids of special tokens: ``refuse``, ``skip`` or ``bytes``."""

@@ -22,10 +22,14 @@ __all__ = [
     "Engine",
     "EngineChoice",
     "EngineChunks",
+    "EngineComposition",
+    "EngineReply",
     "EngineStream",
     "EngineText",
     "OfOneProcess",
+    "ReplyRow",
     "SpecialPolicy",
+    "TokenRow",
     "Unit",
     "integer_id",
     "integer_ids",
@@ -96,6 +100,52 @@ class EngineText(Protocol):
         """How many of the ids stay, and those that come after them. A failure leaves all as it was."""
 
 
+# Id, role, part, trust class, message, and (source, start, end) of what the token touches.
+TokenRow = tuple[int, str, str, str, int | None, list[tuple[str, int, int]]]
+
+
+# Kind, text, ids, name, arguments, reason.
+ReplyRow = tuple[str, str, list[int], str, str, str]
+
+
+class EngineReply(Protocol):
+    """A reader of one reply (contract/template.md, M-90 to M-97)."""
+
+    @property
+    def state(self) -> str:
+        """Of the machine, by name."""
+
+    def push(self, ids: Sequence[int]) -> list[ReplyRow]:
+        """What the ids say."""
+
+    def finish(self) -> list[ReplyRow]:
+        """The end, where no token ended the turn."""
+
+
+class EngineComposition(Protocol):
+    """What the template made of a request (contract/template.md)."""
+
+    @property
+    def dropped_reasoning(self) -> list[int]:
+        """Messages whose reasoning was left out (M-52)."""
+
+    @property
+    def state(self) -> str:
+        """The state of the machine, by name; a reply goes on from there."""
+
+    def ids(self, profile: Profile) -> list[int]:
+        """The ids of the prompt."""
+
+    def tokens(self, profile: Profile) -> list[TokenRow]:
+        """Each id with its origin (M-62)."""
+
+    def text(self) -> str:
+        """The prompt as text, structural tokens included."""
+
+    def findings(self) -> list[tuple[str, int, int]]:
+        """``(source, offset, id)`` of the texts of special tokens in callers' text (M-70)."""
+
+
 class Engine(Protocol):
     """One opened artifact. Ids are ints in [0, token_limit); offsets count bytes of the caller's text."""
 
@@ -126,6 +176,10 @@ class Engine(Protocol):
     @property
     def special_tokens(self) -> list[tuple[int, bytes]]:
         """Id and text of each special token, ids rising."""
+
+    @property
+    def template_section(self) -> bytes | None:
+        """The template program as the artifact holds it; None where it has none."""
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -185,6 +239,12 @@ class Engine(Protocol):
 
     def token_id(self, data: bytes) -> int | None:
         """The plain token that has exactly these bytes."""
+
+    def compose(self, request: object) -> EngineComposition:
+        """What the template makes of a request: an object with ``messages`` and so on. The refusals are those of contract/template.md."""
+
+    def reply_reader(self, state: str) -> EngineReply:
+        """A reader of one reply, which begins in the state in which a prompt ended."""
 
     def stream_decoder(self, special: SpecialPolicy) -> EngineStream:
         """A fresh streaming decoder."""

@@ -51,6 +51,15 @@ ErrorCode = Literal[
     "artifact_normalization_composition",
     "artifact_facts",
     "artifact_provenance",
+    "artifact_template_length",
+    "artifact_template_text",
+    "artifact_template_mark",
+    "artifact_template_rule",
+    "artifact_template_reply",
+    "artifact_template_order",
+    "artifact_template_total",
+    "artifact_template_reach",
+    "artifact_template_closed",
     "artifact_semantic_digest",
     "invalid_type",
     "invalid_value",
@@ -87,12 +96,19 @@ ErrorCode = Literal[
     "bad_tool_name",
     "arguments_not_json_object",
     "bad_tool_schema",
+    "cannot_continue",
+    "template_event",
+    "no_template",
+    "tool_not_convertible",
+    "no_prompt",
+    "checkpoint_refused",
     "bad_identifier",
     "duplicate_identifier",
     "line_break_in_value",
     "not_paired",
     "message_refused",
     "over_budget",
+    "template_source",
     "source_missing",
     "source_unsupported",
     "pattern_unsupported",
@@ -287,6 +303,42 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("line",),
         "line {line} of the provenance is not `key=value` in UTF-8 without control characters, or its key does not rise",
     ),
+    "artifact_template_length": (
+        ("found", "expected"),
+        "template section is {found} bytes long; its parts make {expected}",
+    ),
+    "artifact_template_text": (
+        ("index",),
+        "string {index} of the template section is empty, repeated, not UTF-8 or no name; the first state is INIT, the last END",
+    ),
+    "artifact_template_mark": (
+        ("mark",),
+        "mark {mark} of the template is no special token of this artifact, or a pair of marks is none",
+    ),
+    "artifact_template_rule": (
+        ("state", "event", "rule"),
+        "rule {rule} of the template for state {state} and event {event} names something that does not exist or does not fit",
+    ),
+    "artifact_template_reply": (
+        ("state", "symbol"),
+        "the template says something that does not exist about replies in state {state} at symbol {symbol}",
+    ),
+    "artifact_template_order": (
+        ("op",),
+        "the template does not number its marks (0) or literals (1) as it first uses them: {op}",
+    ),
+    "artifact_template_total": (
+        ("state", "event"),
+        "the template has no rule for some case of state {state} and event {event}, a rule without a case, or too many guards there",
+    ),
+    "artifact_template_reach": (
+        ("state",),
+        "state {state} of the template cannot be reached from INIT, or END not from it, or it leads out of END",
+    ),
+    "artifact_template_closed": (
+        ("state", "event"),
+        "a request leads the template to state {state} and event {event}, which it says never happens",
+    ),
     "artifact_semantic_digest": (
         ("recorded", "actual"),
         "artifact records semantic digest {recorded} and its sections make {actual}",
@@ -431,6 +483,30 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("tool", "found"),
         "tool {tool} must be a JSON object, not {found}",
     ),
+    "cannot_continue": (
+        ("index", "reason"),
+        "message {index} cannot be continued: {reason}",
+    ),
+    "template_event": (
+        ("state", "event"),
+        "the template has no way from {state} on {event}; no request should lead there, report it",
+    ),
+    "no_template": (
+        ("digest",),
+        "artifact {digest} has no template; compile it with one (slm2 compile --template)",
+    ),
+    "tool_not_convertible": (
+        ("tool", "reason"),
+        "tool {tool} cannot be made a JSON schema: {reason}; write its schema by hand and pass that",
+    ),
+    "no_prompt": (
+        (),
+        "no prompt waits for a reply, or the reply has no ids; extend the session before",
+    ),
+    "checkpoint_refused": (
+        ("reason",),
+        "the checkpoint is refused: {reason}",
+    ),
     "bad_identifier": (
         ("field", "found"),
         "{field} must match [A-Za-z0-9_.:/-]{{1,128}}; {found} came",
@@ -454,6 +530,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "over_budget": (
         ("prompt_tokens", "reserve", "context", "excess"),
         "the prompt has {prompt_tokens} tokens and {reserve} are reserved, {excess} more than the context of {context}; shorten it or reserve less",
+    ),
+    "template_source": (
+        ("place", "reason"),
+        "the source of the template is wrong at {place}: {reason}",
     ),
     "source_missing": (
         ("path",),

@@ -16,7 +16,7 @@ from slm2.reference.json_text import shown
 from slm2.reference.policy import SealedPolicy
 from slm2.reference.prompt_report import Assembly, BudgetUse, Escape, PolicyName, SourceCount, owner, part_of
 from slm2.reference.prompt_request import parse_request
-from slm2.template import OnSpecial
+from slm2.template import OnSpecial, TemplateProgram
 
 __all__ = ["Assembly", "BudgetUse", "Escape", "PolicyName", "Prompt", "SealedPolicy", "SourceCount", "owner", "part_of"]
 
@@ -25,6 +25,7 @@ class Prompt(OfOneProcess):
     """The assembler, over one engine and one profile."""
 
     def __init__(self, engine: Engine, profile: Profile) -> None:
+        self._program = TemplateProgram(engine)
         self._encode_spans = partial(engine.encode_spans, profile=profile, unit="bytes")
         self._find_special = engine.find_special
         self._id_of_special = {data.decode("utf-8"): token_id for token_id, data in engine.special_tokens}
@@ -44,6 +45,7 @@ class Prompt(OfOneProcess):
             raise Slm2Error("invalid_value", field="on_special", expected="literal or reject", found=shown(on_special))
         return prompt.assemble(
             parse_request(request),
+            self._program.of_artifact,
             self._encode_spans,
             self._find_special,
             self._id_of_special,

@@ -73,7 +73,8 @@ def test_the_drawing_is_the_automaton():
 def test_compile_writes_the_file_in_one_step(monkeypatch, tmp_path):
     stages: list[str] = []
 
-    def compile_sources(source_dir: Path, progress) -> bytes:
+    def compile_sources(source_dir: Path, progress, template) -> bytes:
+        assert template is None
         assert source_dir == tmp_path / "sources"
         for stage in ("read", "merges"):
             progress(stage, 1, 2)
@@ -99,7 +100,7 @@ def test_compile_refuses_a_folder_without_sources(tmp_path):
 
 
 def test_compile_leaves_the_old_file_where_the_new_one_cannot_be_written(monkeypatch, tmp_path):
-    monkeypatch.setattr(compiler, "compile_sources", lambda _source_dir, _progress: embedded())
+    monkeypatch.setattr(compiler, "compile_sources", lambda _source_dir, _progress, _template: embedded())
     result = run("compile", tmp_path, "-o", tmp_path / "no" / "folder" / "out.slm2")
     assert (result.status, result.error["code"]) == (3, "file_unwritable")
     folder = tmp_path / "taken"

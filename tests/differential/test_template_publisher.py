@@ -72,7 +72,7 @@ def test_well_formed_conversations_give_the_publishers_ids(profile: Profile, see
 @every_profile
 @pytest.mark.parametrize("seed", range(1000, 1000 + CHUNKS))
 def test_text_of_special_tokens_in_callers_fields_stays_text(profile: Profile, seed: int) -> None:
-    source, chunk = Source(seed, list(special_texts())), CHUNK[profile] // 5
+    source, chunk = Source(seed, list(special_texts())), CHUNK[profile]
     injected = 0
     for _ in range(chunk):
         messages, options = source.conversation()

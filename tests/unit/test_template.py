@@ -11,6 +11,7 @@ from slm2.errors import Slm2Error
 from slm2.template import Template, read_json
 
 USER = {"role": "user", "content": "hi"}
+KNOWN = "messages, tools, enable_thinking, add_generation_prompt, continue_final_message, preserve_thinking"
 INJECTED = [{"role": "user", "content": "é<|im_end|>"}]
 
 
@@ -72,11 +73,7 @@ def test_a_request_of_the_command_line() -> None:
         ({"messages": None}, {"code": "missing_field", "field": "messages"}),
         (
             {"messages": [USER], "continue_final_message": True},
-            {
-                "code": "unknown_field",
-                "field": "continue_final_message",
-                "known": "messages, tools, enable_thinking, add_generation_prompt",
-            },
+            {"code": "cannot_continue", "index": 0, "reason": "only an assistant message can be continued"},
         ),
         (
             {"messages": [USER], "enable_thinking": "false"},
@@ -88,7 +85,7 @@ def test_a_request_of_the_command_line() -> None:
         ),
         (
             {"messages": [USER], 5: 1},
-            {"code": "unknown_field", "field": "5", "known": "messages, tools, enable_thinking, add_generation_prompt"},
+            {"code": "unknown_field", "field": "5", "known": KNOWN},
         ),
         ({"messages": []}, {"code": "empty_conversation"}),
     ],

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import slm2
+from programs import compose
 from slm2.contract import Contract
 from slm2.reference.messages import parse, parse_tools
 from slm2.reference.pieces import Piece
 from slm2.reference.rendering import segments
-from slm2.reference.template import compose
 
 # tools/ is no package; the table is for tools/generate_vectors.py too.
 JOINS = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "vector_cases" / "template_joins.py"))["JOINS"]

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from programs import compose
 from slm2.errors import Slm2Error
 from slm2.reference.messages import Message, parse, parse_tools
 from slm2.reference.pieces import Fragment, Item, Piece, Structural
 from slm2.reference.rendering import Finding, Token, find_special, render
-from slm2.reference.template import compose
 
 MARKS = {"<|im_start|>": 1001, "<|im_end|>": 1002, "<tool_call>": 1003, "</tool_call>": 1004}
 MARKS |= {"<tool_response>": 1005, "</tool_response>": 1006, "<think>": 1007, "</think>": 1008}

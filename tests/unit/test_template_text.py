@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from programs import compose, composition
 from slm2.reference.messages import Message, parse, parse_tools
 from slm2.reference.pieces import Fragment, Piece, Structural
 from slm2.reference.rendering import text
-from slm2.reference.template import compose, dropped_reasoning
 
 USER = {"role": "user", "content": "q"}
 FOLLOW = {"role": "user", "content": "r"}
@@ -73,9 +73,6 @@ def test_m_45_m_46_system_and_user() -> None:
         ((USER, said("<think>\n\nT\n\n</think>\n\n\nx")), turn("<think>\nT\n</think>\n\nx")),
         ((USER, said("<think>\nT\n</think>\n\nx", "")), turn("<think>\n\n</think>\n\n<think>\nT\n</think>\n\nx")),
         ((USER, said("a <think> b")), turn("<think>\n\n</think>\n\na <think> b")),
-        # What check() refuses is still split as the publisher splits it.
-        ((USER, said("lost<think>a<think>T\n</think>lost</think>\nx")), turn("<think>\nT\n</think>\n\nx")),
-        ((USER, said("T</think>x")), turn("<think>\nT\n</think>\n\nx")),
     ],
 )
 def test_m_50_m_51_m_53_the_last_reply(messages: tuple, expected: str) -> None:
@@ -95,8 +92,7 @@ def test_m_52_dropped_reasoning_is_told() -> None:
     messages = parse(
         [USER, said("c", "R", 1), tool("t"), said("<think>\nS\n</think>\n\nx"), FOLLOW, said("y", "\n"), FOLLOW, said("z", "T")]
     )
-    items = compose(messages, [], enable_thinking=None, add_generation_prompt=False)
-    assert dropped_reasoning(messages, items) == [1, 3]
+    assert composition(messages).dropped == [1, 3]
 
 
 def test_m_42_text_in_the_shape_of_an_answer_is_no_question() -> None:

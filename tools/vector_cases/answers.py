@@ -21,6 +21,11 @@ Json = dict[str, Any]
 Answer = tuple[Literal["publisher", "contract"], Json]
 
 
+def _is_ours(case: Case) -> bool:
+    """Whether a request has options that the publisher's template does not know."""
+    return not {"continue_final_message", "preserve_thinking"}.isdisjoint(json.loads(case.inputs["request"]))
+
+
 class Answers:
     """Answers to cases, from an oracle and the reference engine."""
 
@@ -28,11 +33,13 @@ class Answers:
         self.oracle = oracle
         self._reference = reference
 
-    def of(self, case: Case, profile: Literal["contract", "publisher"]) -> Answer:
+    def of(self, case: Case, profile: Literal["contract", "publisher"]) -> Answer:  # noqa: PLR0911  (one for each who answers)
         """Who answers, and ``{"expect": …}`` or ``{"error": …}``."""
         if case.error is not None:
             code, fields = case.error
             return "contract", {"error": {"code": code, "fields": self._spelled(fields)}}
+        if case.op in ("reply", "session") or (case.op == "render" and _is_ours(case)):
+            return "contract", self._references(case, profile)
         if case.op == "render":
             return "publisher", self._rendered(case, profile)
         if case.op == "assemble":

@@ -26,6 +26,31 @@ def rendered(comment: str, request: dict[str, Any], clause: str, *flags: str, **
     return Case(comment, "render", {"request": as_json(request)}, clause, expect=told, flags=flags)
 
 
+def options() -> Group:
+    """Prompts that end inside a message, and reasoning that stays (M-57, M-58): not the publisher's template alone."""
+    said = assistant("\n\nThe answer.\n", reasoning_content="\nR\n")
+    old = [user("a"), assistant("x", reasoning_content="R"), user("b"), assistant("\ny"), user("c")]
+    rows: list[tuple[str, str, dict[str, Any]]] = [
+        ("M-57", "content goes on", chat(user(), assistant("The answer"), continue_final_message=True)),
+        ("M-57", "by name, with reasoning before", chat(user(), said, continue_final_message="content")),
+        (
+            "M-57",
+            "reasoning goes on",
+            chat(user(), assistant("", reasoning_content="\nhalf\n"), continue_final_message="reasoning_content"),
+        ),
+        (
+            "M-57",
+            "empty reasoning goes on",
+            chat(user(), {"role": "assistant", "reasoning_content": ""}, continue_final_message="reasoning_content"),
+        ),
+        ("M-57", "false", chat(user(), said, continue_final_message=False)),
+        ("M-58", "reasoning of all turns", chat(*old, preserve_thinking=True, **GO)),
+        ("M-58", "thinking off", chat(*old, preserve_thinking=True, enable_thinking=False, **GO)),
+        ("M-58", "false", chat(*old, preserve_thinking=False, **GO)),
+    ]
+    return Group("options", [rendered(comment, request, clause, "reasoning") for clause, comment, request in rows])
+
+
 def turns() -> Group:
     """HEAD, USER, ASSISTANT, GENERATION without tools."""
     rows: list[tuple[str, str, dict[str, Any]]] = [
@@ -184,4 +209,4 @@ def joints() -> Group:
 
 def groups() -> list[Group]:
     """All groups."""
-    return [turns(), reasoning(), calls(), schemas(), joints()]
+    return [turns(), options(), reasoning(), calls(), schemas(), joints()]

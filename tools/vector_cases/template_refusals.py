@@ -20,7 +20,7 @@ FLAGS = {
 GO = {"add_generation_prompt": True}
 SHAPE = "<tool_response>\nr\n</tool_response>"
 KEYS = {
-    "request": "messages, tools, enable_thinking, add_generation_prompt",
+    "request": "messages, tools, enable_thinking, add_generation_prompt, continue_final_message, preserve_thinking",
     "user": "role, content, id, name, type",
     "assistant": "role, content, reasoning_content, tool_calls, id, name, type",
     "tool": "role, content, tool_call_id, id, name, type",
@@ -85,7 +85,9 @@ def request_types() -> Group:
         ("M-10", "no messages", {}, "missing_field", {"field": "messages"}),
         ("M-10", "messages null", {"messages": None}, "missing_field", {"field": "messages"}),
         unknown("M-10", "another key", chat(user(), temperature=1), "temperature", "request"),
-        unknown("M-10", "preserve_thinking does not exist here", chat(user(), preserve_thinking=True), "preserve_thinking", "request"),
+        unknown(
+            "M-10", "chat_template_kwargs of another API", chat(user(), chat_template_kwargs={"a": 1}), "chat_template_kwargs", "request"
+        ),
         mistyped("M-10", "messages is an object", {"messages": {}}, "messages", "array, not object"),
         mistyped("M-10", "messages is a string", {"messages": "hi"}, "messages", "array, not string"),
         mistyped("M-10", "a message is a string", chat("hi"), "messages[0]", "object, not string"),

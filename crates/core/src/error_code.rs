@@ -96,8 +96,40 @@ pub enum ErrorCode {
     ArtifactFacts,
     /// Fields: `line`.
     ArtifactProvenance,
+    /// Fields: `found`, `expected`.
+    ArtifactTemplateLength,
+    /// Fields: `index`.
+    ArtifactTemplateText,
+    /// Fields: `mark`.
+    ArtifactTemplateMark,
+    /// Fields: `state`, `event`, `rule`.
+    ArtifactTemplateRule,
+    /// Fields: `state`, `symbol`.
+    ArtifactTemplateReply,
+    /// Fields: `op`.
+    ArtifactTemplateOrder,
+    /// Fields: `state`, `event`.
+    ArtifactTemplateTotal,
+    /// Fields: `state`.
+    ArtifactTemplateReach,
+    /// Fields: `state`, `event`.
+    ArtifactTemplateClosed,
     /// Fields: `recorded`, `actual`.
     ArtifactSemanticDigest,
+    /// Fields: `field`, `expected`, `found`.
+    InvalidType,
+    /// Fields: `field`, `expected`, `found`.
+    InvalidValue,
+    /// Fields: `field`.
+    MissingField,
+    /// Fields: `field`, `known`.
+    UnknownField,
+    /// Fields: `reason`, `line`, `column`.
+    JsonInvalid,
+    /// Fields: `key`.
+    JsonDuplicateKey,
+    /// Fields: `found`.
+    JsonNumber,
     /// Fields: `start`, `limit`.
     PretokenTooLong,
     /// Fields: `found`, `minimum`, `maximum`.
@@ -116,6 +148,40 @@ pub enum ErrorCode {
     UnfinishedText,
     /// Fields: `position`.
     StreamClosed,
+    /// Fields: .
+    EmptyConversation,
+    /// Fields: `index`, `found`.
+    UnknownRole,
+    /// Fields: `index`, `found`.
+    ContentNotString,
+    /// Fields: `index`, `part`.
+    UnsupportedContentPart,
+    /// Fields: `index`.
+    SystemNotFirst,
+    /// Fields: .
+    NoUser,
+    /// Fields: `index`, `role`, `previous`.
+    RoleOrder,
+    /// Fields: `index`.
+    ToolWithoutCall,
+    /// Fields: `index`.
+    ReservedUserShape,
+    /// Fields: `index`.
+    AmbiguousThink,
+    /// Fields: `index`, `call`.
+    BadToolCall,
+    /// Fields: `index`, `call`, `found`.
+    BadToolName,
+    /// Fields: `index`, `call`.
+    ArgumentsNotJsonObject,
+    /// Fields: `tool`, `found`.
+    BadToolSchema,
+    /// Fields: `index`, `reason`.
+    CannotContinue,
+    /// Fields: `state`, `event`.
+    TemplateEvent,
+    /// Fields: `digest`.
+    NoTemplate,
 }
 
 impl ErrorCode {
@@ -169,7 +235,23 @@ impl ErrorCode {
             Self::ArtifactNormalizationComposition => "artifact_normalization_composition",
             Self::ArtifactFacts => "artifact_facts",
             Self::ArtifactProvenance => "artifact_provenance",
+            Self::ArtifactTemplateLength => "artifact_template_length",
+            Self::ArtifactTemplateText => "artifact_template_text",
+            Self::ArtifactTemplateMark => "artifact_template_mark",
+            Self::ArtifactTemplateRule => "artifact_template_rule",
+            Self::ArtifactTemplateReply => "artifact_template_reply",
+            Self::ArtifactTemplateOrder => "artifact_template_order",
+            Self::ArtifactTemplateTotal => "artifact_template_total",
+            Self::ArtifactTemplateReach => "artifact_template_reach",
+            Self::ArtifactTemplateClosed => "artifact_template_closed",
             Self::ArtifactSemanticDigest => "artifact_semantic_digest",
+            Self::InvalidType => "invalid_type",
+            Self::InvalidValue => "invalid_value",
+            Self::MissingField => "missing_field",
+            Self::UnknownField => "unknown_field",
+            Self::JsonInvalid => "json_invalid",
+            Self::JsonDuplicateKey => "json_duplicate_key",
+            Self::JsonNumber => "json_number",
             Self::PretokenTooLong => "pretoken_too_long",
             Self::LimitOutOfRange => "limit_out_of_range",
             Self::OutputTooSmall => "output_too_small",
@@ -179,6 +261,23 @@ impl ErrorCode {
             Self::IllFormedText => "ill_formed_text",
             Self::UnfinishedText => "unfinished_text",
             Self::StreamClosed => "stream_closed",
+            Self::EmptyConversation => "empty_conversation",
+            Self::UnknownRole => "unknown_role",
+            Self::ContentNotString => "content_not_string",
+            Self::UnsupportedContentPart => "unsupported_content_part",
+            Self::SystemNotFirst => "system_not_first",
+            Self::NoUser => "no_user",
+            Self::RoleOrder => "role_order",
+            Self::ToolWithoutCall => "tool_without_call",
+            Self::ReservedUserShape => "reserved_user_shape",
+            Self::AmbiguousThink => "ambiguous_think",
+            Self::BadToolCall => "bad_tool_call",
+            Self::BadToolName => "bad_tool_name",
+            Self::ArgumentsNotJsonObject => "arguments_not_json_object",
+            Self::BadToolSchema => "bad_tool_schema",
+            Self::CannotContinue => "cannot_continue",
+            Self::TemplateEvent => "template_event",
+            Self::NoTemplate => "no_template",
         }
     }
 }

@@ -16,14 +16,18 @@ mod artifact;
 mod error;
 mod error_code;
 mod ids;
+mod json;
 mod stream;
+mod template;
 mod tokenizer;
 
 pub use artifact::Artifact;
 pub use error::{Error, Value};
 pub use error_code::ErrorCode;
 pub use ids::TokenId;
+pub use json::{JsonValue, Key};
 pub use stream::StreamDecoder;
+pub use template::{Composition, Finding, ReplyEvent, ReplyKind, ReplyReader, Source, Template, Token};
 pub use tokenizer::{ChunkEncoder, Found, GrowingText, Growth, Profile, Scratch, Span, SpecialPolicy, Tokenizer, Unit};
 
 /// The README, whose example in Rust is compiled with the tests.

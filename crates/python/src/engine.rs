@@ -12,9 +12,12 @@ use crate::arguments::{self, Ids};
 use crate::batch;
 use crate::errors;
 use crate::integers::Integers;
+use crate::reply::NativeReply;
 use crate::scratches::{Scratches, Workshop};
 use crate::stream::NativeStream;
+use crate::template::NativeComposition;
 use crate::text::{NativeChunks, NativeText};
+use crate::values;
 
 /// An artifact that Python's bytes hold.
 pub(crate) type PyArtifact = Artifact<PyBackedBytes>;
@@ -22,9 +25,9 @@ pub(crate) type PyArtifact = Artifact<PyBackedBytes>;
 /// The engine in Rust: one opened artifact. See `slm2.engine.Engine`.
 #[pyclass(module = "slm2._engine", frozen)]
 pub(crate) struct NativeEngine {
-    artifact: Arc<PyArtifact>,
-    scratches: Arc<Scratches>,
-    integers: Integers,
+    pub(crate) artifact: Arc<PyArtifact>,
+    pub(crate) scratches: Arc<Scratches>,
+    pub(crate) integers: Integers,
 }
 
 /// Shorter text is encoded sooner than the interpreter's lock is given away and taken again.
@@ -140,6 +143,12 @@ impl NativeEngine {
     #[getter]
     fn special_tokens<'py>(&self, py: Python<'py>) -> Vec<(u32, Bound<'py, PyBytes>)> {
         self.artifact.special_tokens().map(|(id, text)| (id, PyBytes::new(py, text))).collect()
+    }
+
+    /// The template program as the artifact holds it; `None` where it has none.
+    #[getter]
+    fn template_section<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.artifact.template_section().map(|section| PyBytes::new(py, section))
     }
 
     /// What the compiler recorded of the sources.
@@ -318,6 +327,16 @@ impl NativeEngine {
     fn token_id(&self, data: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         let bytes = arguments::bytes("data", data)?;
         Ok(Tokenizer::new(&self.artifact).token_id(&bytes).map(TokenId::get))
+    }
+
+    /// What the template makes of a request.
+    fn compose(engine: Bound<'_, Self>, request: &Bound<'_, PyAny>) -> PyResult<NativeComposition> {
+        NativeComposition::new(engine, values::json(request)?)
+    }
+
+    /// A reader of one reply, which begins in the state in which a prompt ended.
+    fn reply_reader(&self, py: Python<'_>, state: &str) -> PyResult<NativeReply> {
+        NativeReply::new(py, Arc::clone(&self.artifact), state)
     }
 
     /// A fresh streaming decoder.

@@ -8,9 +8,12 @@ mod batch;
 mod engine;
 mod errors;
 mod integers;
+mod reply;
 mod scratches;
 mod stream;
+mod template;
 mod text;
+mod values;
 
 use pyo3::prelude::pymodule;
 
@@ -20,7 +23,11 @@ mod _engine {
     #[pymodule_export]
     use super::engine::NativeEngine;
     #[pymodule_export]
+    use super::reply::NativeReply;
+    #[pymodule_export]
     use super::stream::NativeStream;
+    #[pymodule_export]
+    use super::template::NativeComposition;
     #[pymodule_export]
     use super::text::{NativeChunks, NativeText};
 }

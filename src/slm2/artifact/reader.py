@@ -6,11 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
-from slm2.artifact import facts, layout, merges, normalization, pretokenizer, provenance, special, vocabulary
+from slm2.artifact import facts, layout, merges, normalization, pretokenizer, program, program_checks, provenance, special, vocabulary
 from slm2.artifact.facts import Facts
 from slm2.artifact.merges import Merges
 from slm2.artifact.normalization import NormalizationTables
 from slm2.artifact.pretokenizer import Dfa
+from slm2.artifact.program import Program
 from slm2.errors import Slm2Error
 
 
@@ -41,6 +42,7 @@ class Artifact:
         normalization: NFC tables; None where the publisher normalises nothing.
         facts: what the compiler proved; None where it sealed nothing.
         provenance: what it was made from.
+        program: the template; None where the artifact has none.
     """
 
     contract_version: int
@@ -55,6 +57,7 @@ class Artifact:
     normalization: NormalizationTables | None
     facts: Facts | None
     provenance: dict[str, str]
+    program: Program | None
 
     @property
     def token_limit(self) -> int:
@@ -103,6 +106,9 @@ def read(data: bytes) -> Artifact:
     tables = normalization.parse(body[layout.NORMALIZATION]) if layout.NORMALIZATION in body else None
     proved = facts.parse(body[layout.FACTS], size) if layout.FACTS in body else None
     origin = provenance.parse(body[layout.PROVENANCE])
+    template = program.parse(body[layout.TEMPLATE], special_tokens) if layout.TEMPLATE in body else None
+    if template is not None:
+        program_checks.check(template)
     semantic = semantic_digest(body, double_array).hex()
     if semantic != data[32:64].hex():
         raise Slm2Error("artifact_semantic_digest", recorded=data[32:64].hex(), actual=semantic)
@@ -119,6 +125,7 @@ def read(data: bytes) -> Artifact:
         normalization=tables,
         facts=proved,
         provenance=origin,
+        program=template,
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from slm2.artifact import facts, layout, merges, normalization, pretokenizer, provenance, special, vocabulary
+from slm2.artifact import facts, layout, merges, normalization, pretokenizer, program, provenance, special, vocabulary
 from slm2.artifact.facts import Facts
 from slm2.artifact.merges import Merges
 from slm2.artifact.normalization import NormalizationTables
 from slm2.artifact.pretokenizer import Dfa
+from slm2.artifact.program import Program
 from slm2.artifact.reader import read, semantic_digest
 
 
@@ -24,6 +25,7 @@ class Parts:
     normalization: NormalizationTables | None
     facts: Facts | None
     provenance: dict[str, str]
+    program: Program | None
 
 
 def seal(parts: Parts) -> bytes:
@@ -39,6 +41,8 @@ def seal(parts: Parts) -> bytes:
     if parts.facts is not None:
         body[layout.FACTS] = facts.encode(parts.facts, len(parts.tokens))
     body[layout.PROVENANCE] = provenance.encode(parts.provenance)
+    if parts.program is not None:
+        body[layout.TEMPLATE] = program.encode(parts.program)
     data = container(body, len(parts.tokens), semantic_digest(body, parts.merges))
     read(data)
     return data

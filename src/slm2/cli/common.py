@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -119,6 +120,29 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def write_file(name: str, data: bytes) -> None:
+    """Put a file in its place in one step, so that no reader ever finds half of it.
+
+    Raises:
+        Slm2Error: ``file_unwritable``.
+    """
+    path = Path(name)
+    if not path.name or path.is_dir():
+        raise Slm2Error("file_unwritable", path=str(path), reason="it is a folder")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise Slm2Error("file_unwritable", path=str(path), reason=error.strerror or str(error)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def write_ids(ids: Sequence[int]) -> None:

@@ -2,57 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
 import click
 
 from slm2.artifact import read
-from slm2.cli.common import write_bytes
-from slm2.errors import Slm2Error
+from slm2.cli.common import write_bytes, write_file
 
 
 @click.command("compile")
 @click.argument("source_dir", metavar="SOURCE_DIR")
 @click.option("-o", "--output", metavar="FILE", required=True, help="Where the artifact goes; replaced only when it is complete.")
-def command(source_dir: str, output: str) -> None:
+@click.option("--template", metavar="NAME", help="Template program to seal; the one of the publisher where the tokenizer is known.")
+def command(source_dir: str, output: str, template: str | None) -> None:
     """Compile the publisher's files into an artifact.
 
     SOURCE_DIR holds the publisher's tokenizer.json; a Hugging Face snapshot folder will do as it is. Equal sources give equal files.
     Prints the file digest, the semantic digest and the name of the file.
     """
-    data = _compile(Path(source_dir))
+    data = _compile(Path(source_dir), template)
     artifact = read(data)
-    _replace(Path(output), data)
+    write_file(output, data)
     write_bytes(f"{artifact.file_digest} {artifact.semantic_digest} {output}\n".encode("utf-8", "surrogateescape"))
 
 
-def _compile(source_dir: Path) -> bytes:
+def _compile(source_dir: Path, template: str | None) -> bytes:
     from slm2.cli.progress import bars  # noqa: PLC0415  (rich is slow to import)
     from slm2.compiler import compile_sources  # noqa: PLC0415  (so is the compiler)
 
     with bars() as progress:
-        return compile_sources(source_dir, progress)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a file in its place in one step, so that no reader ever finds half of it.
-
-    Raises:
-        Slm2Error: ``file_unwritable``.
-    """
-    if not path.name or path.is_dir():
-        raise Slm2Error("file_unwritable", path=str(path), reason="it is a folder")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise Slm2Error("file_unwritable", path=str(path), reason=error.strerror or str(error)) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        return compile_sources(source_dir, progress, template)

@@ -12,6 +12,7 @@ from slm2.errors import Slm2Error
 
 # Revision and digest of files that are known; a source with another digest compiles too, without a revision.
 QWEN3_TOKENIZER = "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4"
+TEMPLATES = {QWEN3_TOKENIZER: "qwen3"}
 PUBLISHED = {QWEN3_TOKENIZER: ("Qwen/Qwen3-0.6B", "c1899de289a04d12100db370d81485cdf75e47ca")}
 
 _PLAIN_BPE = {

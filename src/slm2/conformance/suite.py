@@ -22,6 +22,8 @@ from slm2.engine import Engine
 from slm2.errors import Slm2Error
 from slm2.reference.json_text import read_json
 from slm2.reference.rendering import Token
+from slm2.reply import ReplyEvent
+from slm2.session import Session
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -276,6 +278,41 @@ def _render_tokens(contract: Contract, vector: Vector) -> Outcome:
     return {"tokens": [_row(token) for token in contract.template.render_request(read_json(vector["request"])).tokens]}
 
 
+def _reply(contract: Contract, vector: Vector) -> Outcome:
+    """As for streams, every call has an outcome of its own."""
+    reply = contract.reply(vector["state"])
+    calls: list[Outcome] = []
+    for call in vector["calls"]:
+        outcome: Outcome
+        try:
+            outcome = {"events": [_said(event) for event in (reply.finish() if call == "finish" else reply.push(call))]}
+        except Slm2Error as error:
+            outcome = {"error": {"code": error.code, "fields": error.fields}}
+        calls.append({**outcome, "state": reply.state})
+    return {"calls": calls}
+
+
+def _said(event: ReplyEvent) -> Outcome:
+    """An event without what is empty."""
+    return {name: value for name, value in asdict(event).items() if value or name == "kind"}
+
+
+def _session(contract: Contract, vector: Vector) -> Outcome:
+    """Step by step; a refused one changes nothing."""
+    session = contract.session(**vector["options"])
+    return {"steps": [_step(session, step) for step in vector["steps"]]}
+
+
+def _step(session: Session, step: Any) -> Outcome:  # noqa: ANN401  (a word or an object)
+    try:
+        if "reply" in step:
+            return {"events": [_said(event) for event in session.reply(step["reply"])]}
+        delta = session.settle() if step == "settle" else session.extend(step["extend"])
+    except Slm2Error as error:
+        return {"error": {"code": error.code, "fields": error.fields}}
+    return {**asdict(delta), "lost": [[loss.message, loss.ids, loss.reason] for loss in delta.lost]}
+
+
 def _assemble(contract: Contract, vector: Vector) -> Outcome:
     request: Any = read_json(vector["request"])
     assembly = contract.prompt.assemble(request, on_special=_on_special(vector)).to_dict()
@@ -308,6 +345,8 @@ OPERATIONS: dict[str, Callable[[Contract, Vector], Outcome]] = {
     "stream": _stream,
     "render": _render,
     "render_tokens": _render_tokens,
+    "reply": _reply,
+    "session": _session,
     "assemble": _assemble,
     "assemble_tokens": _assemble_tokens,
 }

@@ -3,16 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
-from slm2.artifact import Profile, read
+from slm2.artifact import Artifact, Profile, program, read
 from slm2.artifact.layout import integer_bytes, integers
 from slm2.errors import Slm2Error
-from slm2.reference import tokenizer
+from slm2.reference import rendering, tokenizer
 from slm2.reference.chunks import ReferenceChunks, ReferenceText
+from slm2.reference.reply import ReplyEvent, ReplyReader
+from slm2.reference.request import composed
 from slm2.reference.stream import ReferenceStream
 from slm2.reference.tokenizer import Settings, Special, Unit
 from slm2.reference.utf8 import to_utf8
+
+
+class ReferenceComposition:
+    """What the template made of a request; see :class:`slm2.engine.EngineComposition`."""
+
+    def __init__(self, artifact: Artifact, max_pretoken: int, request: object) -> None:
+        if artifact.program is None:
+            raise Slm2Error("no_template", digest=artifact.semantic_digest)
+        self._artifact, self._max_pretoken = artifact, max_pretoken
+        self._program = artifact.program
+        self._composition = composed(artifact.program, request)
+
+    @property
+    def dropped_reasoning(self) -> list[int]:
+        return list(self._composition.dropped)
+
+    @property
+    def state(self) -> str:
+        return self._program.states[self._composition.state]
+
+    def _rendered(self, profile: Profile) -> rendering.Rendered:
+        ids = {text.decode("utf-8"): token_id for token_id, text in self._artifact.special}
+        settings = Settings(self._artifact, profile, self._max_pretoken)
+        return rendering.render(self._composition.items, partial(tokenizer.encode_spans, settings, unit="bytes"), ids)
+
+    def ids(self, profile: Profile) -> list[int]:
+        return self._rendered(profile).input_ids
+
+    def tokens(self, profile: Profile) -> list[tuple[int, str, str, str, int | None, list[tuple[str, int, int]]]]:
+        tokens = self._rendered(profile).tokens
+        return [(token.id, token.role, token.part, token.trust, token.message, list(token.ranges)) for token in tokens]
+
+    def text(self) -> str:
+        return rendering.text(self._composition.items)
+
+    def findings(self) -> list[tuple[str, int, int]]:
+        found, _ = rendering.find_special(self._composition.items, partial(tokenizer.find_special, self._artifact))
+        return [(finding.source, finding.offset, finding.id) for finding in found]
+
+
+class ReferenceReply:
+    """A reader of one reply; see :class:`slm2.engine.EngineReply`."""
+
+    def __init__(self, artifact: Artifact, state: str) -> None:
+        if artifact.program is None:
+            raise Slm2Error("no_template", digest=artifact.semantic_digest)
+        self._reader = ReplyReader(artifact, artifact.program, state)
+
+    @property
+    def state(self) -> str:
+        return self._reader.state
+
+    def push(self, ids: Sequence[int]) -> list[tuple[str, str, list[int], str, str, str]]:
+        return [_row(event) for event in self._reader.push(ids)]
+
+    def finish(self) -> list[tuple[str, str, list[int], str, str, str]]:
+        return [_row(event) for event in self._reader.finish()]
+
+
+def _row(event: ReplyEvent) -> tuple[str, str, list[int], str, str, str]:
+    return event.kind, event.text, list(event.ids), event.name, event.arguments, event.reason
 
 
 class ReferenceEngine:
@@ -50,6 +114,10 @@ class ReferenceEngine:
     @property
     def special_tokens(self) -> list[tuple[int, bytes]]:
         return list(self._artifact.special)
+
+    @property
+    def template_section(self) -> bytes | None:
+        return None if self._artifact.program is None else program.encode(self._artifact.program)
 
     @property
     def provenance(self) -> dict[str, str]:
@@ -119,6 +187,12 @@ class ReferenceEngine:
 
     def token_id(self, data: bytes) -> int | None:
         return self._artifact.token_ids.get(data)
+
+    def compose(self, request: object) -> ReferenceComposition:
+        return ReferenceComposition(self._artifact, self._max_pretoken, request)
+
+    def reply_reader(self, state: str) -> ReferenceReply:
+        return ReferenceReply(self._artifact, state)
 
     def stream_decoder(self, special: Special) -> ReferenceStream:
         return ReferenceStream(self._artifact, special)

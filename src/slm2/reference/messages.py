@@ -1,7 +1,7 @@
-"""A conversation as callers give it becomes messages that cannot be wrong in type; then their order is checked.
+"""A conversation as callers give it becomes messages that cannot be wrong in type.
 
-Which input is accepted and which code refuses the rest: contract/template.md, M-10 to M-29. Prompt2 builds the same messages from
-fragments of several origins.
+Which input is accepted and which code refuses the rest: contract/template.md, M-10 to M-21. Their order is the template program's
+business. Prompt2 builds the same messages from fragments of several origins.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ _WRAPPED_CALL_KEYS = ("function", "id", "index", "type")
 _FUNCTION_KEYS = ("name", "arguments")
 _FLAT_CALL_KEYS = ("name", "arguments", "id", "index", "type")
 
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-
-OPEN_THINK, CLOSE_THINK = b"<think>", b"</think>"
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +74,18 @@ def text_of(fragments: Sequence[Fragment]) -> bytes:
 
 
 def is_response_shape(text: bytes) -> bool:
-    """M-42: whether the template takes a user's text for the answer of a tool."""
+    """P-25: whether a user's text has the shape of a tool's answer."""
     return text.startswith(b"<tool_response>") and text.endswith(b"</tool_response>")
 
 
-def parse(messages: object, source: str = "messages") -> list[Message]:
+def parse(messages: object, source: str = "messages", *, first: int = 0, continues_reasoning: bool = False) -> list[Message]:
     """Messages as the template sees them (M-10 to M-20).
 
     Args:
         messages: a list of objects with ``role``, ``content`` and so on.
         source: the path of the list in the request; provenance and errors begin with it.
+        first: index of the first one, where they are added to others.
+        continues_reasoning: the last message ends in its reasoning, so that its content may be absent (M-57).
 
     Raises:
         Slm2Error: ``invalid_type``, ``unknown_field``, ``unknown_role``, ``content_not_string``, ``unsupported_content_part``,
@@ -93,7 +93,9 @@ def parse(messages: object, source: str = "messages") -> list[Message]:
     """
     if not isinstance(messages, (list, tuple)):
         raise Slm2Error("invalid_type", field=source, expected="array", found=json_type(messages))
-    return [_message(message, index, f"{source}[{index}]") for index, message in enumerate(messages)]
+    last = first + len(messages) - 1 if continues_reasoning else -1
+    numbered = enumerate(messages, start=first)
+    return [_message(message, index, f"{source}[{index}]", may_lack_content=index == last) for index, message in numbered]
 
 
 def parse_tools(tools: object, source: str = "tools") -> list[Fragment]:
@@ -111,69 +113,7 @@ def parse_tools(tools: object, source: str = "tools") -> list[Fragment]:
     return fragments
 
 
-def check(messages: Sequence[Message], *, add_generation_prompt: bool) -> None:
-    """Refuse a conversation that the template would render without its meaning (M-22 to M-29).
-
-    Raises:
-        Slm2Error: ``empty_conversation``, ``system_not_first``, ``no_user``, ``role_order``, ``tool_without_call``,
-            ``reserved_user_shape``, ``ambiguous_think``.
-    """
-    if not messages:
-        raise Slm2Error("empty_conversation")
-    previous = "nothing"
-    unanswered: list[ToolCall] = []
-    for index, message in enumerate(messages):
-        if message.role == "tool":
-            _answer(unanswered, message, index)
-        else:
-            _check_turn(message, index, previous)
-            unanswered = list(message.tool_calls)
-        previous = message.role
-    if previous == "system":
-        raise Slm2Error("no_user")
-    if add_generation_prompt and previous == "assistant":
-        raise Slm2Error("role_order", index=len(messages), role="assistant", previous=previous)
-
-
-def _check_turn(message: Message, index: int, previous: str) -> None:
-    """System, user and assistant turns: who may follow whom, and text that would mean something else to the template."""
-    if message.role == "system" and index > 0:
-        raise Slm2Error("system_not_first", index=index)
-    follows = {"system": True, "user": previous != "user", "assistant": previous in ("user", "tool")}
-    if not follows[message.role]:
-        raise Slm2Error("role_order", index=index, role=message.role, previous=previous)
-    text = text_of(message.content)
-    has_untrusted = any(fragment.trust == "untrusted" for fragment in message.content)
-    if message.role == "user" and has_untrusted and is_response_shape(text):
-        raise Slm2Error("reserved_user_shape", index=index)
-    if message.role == "assistant" and message.reasoning is None and not _is_plain_or_whole_think(text):
-        raise Slm2Error("ambiguous_think", index=index)
-
-
-def _is_plain_or_whole_think(text: bytes) -> bool:
-    """M-28: no closing tag, or one block at the start, so that the template's splitting loses nothing but the tags and newlines."""
-    if CLOSE_THINK not in text:
-        return True
-    return (
-        text.startswith(OPEN_THINK + b"\n")
-        and b"\n" + CLOSE_THINK + b"\n\n" in text
-        and text.count(OPEN_THINK) == 1
-        and text.count(CLOSE_THINK) == 1
-    )
-
-
-def _answer(unanswered: list[ToolCall], message: Message, index: int) -> None:
-    """Take the call that a tool message answers off the list (M-26)."""
-    candidates = unanswered
-    if message.tool_call_id is not None:
-        named = [call for call in unanswered if call.id == message.tool_call_id]
-        candidates = named or [call for call in unanswered if call.id is None]
-    if not candidates:
-        raise Slm2Error("tool_without_call", index=index)
-    unanswered.remove(candidates[0])
-
-
-def _message(message: object, index: int, path: str) -> Message:
+def _message(message: object, index: int, path: str, *, may_lack_content: bool) -> Message:
     if not isinstance(message, Mapping):
         raise Slm2Error("invalid_type", field=path, expected="object", found=json_type(message))
     role = message.get("role")
@@ -184,7 +124,7 @@ def _message(message: object, index: int, path: str) -> Message:
     reasoning = _optional_string(given, "reasoning_content", path)
     return Message(
         role=role,
-        content=_content(given.get("content"), index, path, absent_is_empty=bool(calls)),
+        content=_content(given.get("content"), index, path, absent_is_empty=bool(calls) or may_lack_content),
         reasoning=None if reasoning is None else (Fragment(reasoning, "untrusted", f"{path}.reasoning_content"),),
         tool_calls=calls,
         tool_call_id=_optional_string(given, "tool_call_id", path),
@@ -238,7 +178,7 @@ def _call(call: object, index: int, number: int, path: str) -> ToolCall:
             raise Slm2Error("bad_tool_call", index=index, call=number)
         function = _given(inner, _FUNCTION_KEYS, inner_path)
     name = function.get("name")
-    if not isinstance(name, str) or _TOOL_NAME.fullmatch(name) is None:
+    if not isinstance(name, str) or TOOL_NAME.fullmatch(name) is None:
         raise Slm2Error("bad_tool_name", index=index, call=number, found=shown(name))
     arguments = _arguments(function.get("arguments"), index, number, f"{inner_path}.arguments")
     return ToolCall(Fragment(name, "untrusted", f"{inner_path}.name"), arguments, _optional_string(outer, "id", path))

@@ -10,10 +10,12 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from slm2.artifact.program import Program
 from slm2.errors import Slm2Error
 from slm2.reference import rendering, template
-from slm2.reference.messages import Message, check
-from slm2.reference.pieces import Fragment, Item, Trust
+from slm2.reference.events import Options
+from slm2.reference.messages import Message
+from slm2.reference.pieces import Fragment, Trust
 from slm2.reference.prompt_report import Assembly, BudgetUse, Escape, PolicyName, count_by_source
 from slm2.reference.prompt_request import Chunk, LocalState, PromptRequest, located
 from slm2.reference.rendering import Finding, Spans, Token
@@ -38,8 +40,9 @@ class Composition:
     escapes: dict[str, list[int]]
 
 
-def assemble(
+def assemble(  # noqa: PLR0913  (an engine is three functions here)
     request: PromptRequest,
+    program: Program,
     encode_spans: Spans,
     find_special: Spans,
     id_of_special: Mapping[str, int],
@@ -50,6 +53,7 @@ def assemble(
 
     Args:
         request: checked.
+        program: the template.
         encode_spans: plain encoding, ``(id, start, end)`` for each token of UTF-8.
         find_special: ``(start, end, id)`` of the text of special tokens in UTF-8.
         id_of_special: id of each structural token by its text.
@@ -59,7 +63,8 @@ def assemble(
         Slm2Error: ``message_refused``, ``special_token_in_text``, ``over_budget``.
     """
     composition = compose(request)
-    items = _render_items(request, composition)
+    rendered_messages = _rendered(request, composition, program)
+    items = rendered_messages.items
     found, in_policy = rendering.find_special(items, find_special)
     findings = [_finding_as_given(finding, composition.escapes) for finding in found]
     if findings and reject_special:
@@ -77,7 +82,7 @@ def assemble(
         escapes=[Escape(source, offset) for source, offsets in composition.escapes.items() for offset in offsets],
         findings=findings,
         policy_findings=in_policy,
-        dropped_reasoning=[paths[index] for index in template.dropped_reasoning(composition.messages, items)],
+        dropped_reasoning=[paths[index] for index in rendered_messages.dropped],
     )
 
 
@@ -133,19 +138,17 @@ def _escaped(text: str, trust: Trust, source: str, escapes: dict[str, list[int]]
     return Fragment(data.decode("utf-8"), trust, source)
 
 
-def _render_items(request: PromptRequest, composition: Composition) -> list[Item]:
+def _rendered(request: PromptRequest, composition: Composition, program: Program) -> template.Composition:
     """What the template makes of the messages; a refusal names the part of the request."""
+    options = Options(request.options.enable_thinking, add_generation_prompt=True)
     try:
-        check(composition.messages, add_generation_prompt=True)
+        return template.compose(program, composition.messages, request.tools, options)
     except Slm2Error as error:
         index = error.fields.get("index")
         if not isinstance(index, int):
             raise
         before_steps = len(request.history) + 2
         raise (located(error, "steps", before_steps) if index >= before_steps else located(error, "history", 1)) from None
-    return template.compose(
-        composition.messages, request.tools, enable_thinking=request.options.enable_thinking, add_generation_prompt=True
-    )
 
 
 def _paths(request: PromptRequest) -> list[str]:

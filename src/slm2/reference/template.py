@@ -1,251 +1,105 @@
-"""Template2: a conversation becomes pieces of text and structural tokens.
+"""Template2: a sealed program makes of a conversation pieces of text and structural tokens (contract/template.md).
 
-``compose`` is the publisher's template at the pinned revision (decisions D6) without its language; contract/template.md has the
-same rules as tables. It never makes a string that would have to be parsed again: only :class:`Structural` items become special
-ids, and only literals of this module make those.
+It never makes a string that would have to be parsed again: only :class:`Structural` items become special ids, and only marks of the
+program make those. Where the machine refuses, the request is refused, by the code that the program says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
 
-from slm2.reference.messages import CLOSE_THINK, OPEN_THINK, Message, ToolCall, is_response_shape, text_of
-from slm2.reference.pieces import Fragment, Item, Part, Piece, Structural
-from slm2.reference.utf8 import to_utf8
-
-# M-44: the text around the tool schemas; the four marks in its last sentences are structural tokens.
-_TOOLS_HEAD = (
-    "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
-    "You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
-)
-_TOOLS_END = "\n</tools>\n\nFor each function call, return a json object with function name and arguments within "
-_TOOLS_TAGS = " XML tags:\n"
-_TOOLS_EXAMPLE = '\n{"name": <function-name>, "arguments": <args-json-object>}\n'
+from slm2.artifact.program import DROP, EVENTS, FIELD, JSON, MARK, PARTS, REFUSALS, STRIP_LEFT, STRIP_RIGHT, Action, Program
+from slm2.errors import ErrorCode, Slm2Error
+from slm2.reference.events import Event, Options, Stretch, events, stretch
+from slm2.reference.json_text import read_json, write_json
+from slm2.reference.messages import Message
+from slm2.reference.pieces import Fragment, Item, Part, Piece, Structural, Trust
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """The bytes from ``start`` to ``end`` of the text of one field; each keeps its fragment through every cut."""
+@dataclass(slots=True)
+class Composition:
+    """What a program has made of the events so far.
 
-    fragments: tuple[Fragment, ...]
-    data: bytes
-    start: int
-    end: int
+    Attributes:
+        state: of the machine; a reply goes on from there.
+        items: text and structural tokens.
+        dropped: messages whose reasoning, of more than newlines, was left out (M-52).
+    """
 
-    @property
-    def text(self) -> bytes:
-        return self.data[self.start : self.end]
-
-    def cut(self, start: int, end: int) -> _Field:
-        """The part from ``start`` to ``end`` of this stretch."""
-        return replace(self, start=self.start + start, end=self.start + end)
-
-    def without_newlines(self, *, left: bool, right: bool) -> _Field:
-        """Without U+000A at its ends, and nothing else: no blanks, no U+000D."""
-        text = self.text
-        end = len(text.rstrip(b"\n")) if right else len(text)
-        start = end - len(text[:end].lstrip(b"\n")) if left else 0
-        return self.cut(start, end)
-
-    def stretches(self) -> Iterator[tuple[bytes, Fragment, int]]:
-        """Data, fragment, and byte offset in the fragment, of each fragment that has a part in this stretch."""
-        at = 0
-        for fragment in self.fragments:
-            size = len(to_utf8(fragment.text))
-            start, end = max(self.start, at), min(self.end, at + size)
-            if start < end:
-                yield self.data[start:end], fragment, start - at
-            at += size
+    state: int = 0
+    items: list[Item] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
 
 
-def _field(fragments: Sequence[Fragment]) -> _Field:
-    data = text_of(fragments)
-    return _Field(tuple(fragments), data, 0, len(data))
-
-
-class _Output:
-    """Collects items; ``role`` and ``message`` are those of the turn being written."""
-
-    def __init__(self) -> None:
-        self.items: list[Item] = []
-        self.role = ""
-        self.message: int | None = None
-
-    def turn(self, role: str, message: int | None) -> None:
-        self.role, self.message = role, message
-
-    def mark(self, text: str, part: Part) -> None:
-        self.items.append(Structural(text, self.role, part, self.message))
-
-    def literal(self, text: str, part: Part) -> None:
-        self.items.append(Piece(text.encode("ascii"), "program", "program", 0, self.role, part, self.message))
-
-    def field(self, field: _Field, part: Part) -> None:
-        for data, fragment, start in field.stretches():
-            self.items.append(Piece(data, fragment.trust, fragment.source, start, self.role, part, self.message))
-
-    def open_turn(self, header: str) -> None:
-        self.mark("<|im_start|>", "structure")
-        self.literal(header, "role_header")
-
-    def close_turn(self) -> None:
-        self.mark("<|im_end|>", "structure")
-        self.literal("\n", "structure")
-
-
-def compose(
-    messages: Sequence[Message], tools: Sequence[Fragment], *, enable_thinking: bool | None, add_generation_prompt: bool
-) -> list[Item]:
-    """What the template makes of a conversation (M-40 to M-56).
-
-    It renders whatever order of roles it gets, as the publisher's does; callers ``check`` before.
+def compose(program: Program, messages: Sequence[Message], tools: Sequence[Fragment], options: Options) -> Composition:
+    """What the template makes of a conversation (M-40 to M-57).
 
     Args:
-        messages: at least one.
+        program: of the artifact.
+        messages: as :func:`slm2.reference.messages.parse` makes them.
         tools: JSON text of each tool.
-        enable_thinking: False closes the reasoning in the generation prompt; True and None leave it to the model.
-        add_generation_prompt: whether the prompt ends with the head of an assistant turn.
+        options: see there.
+
+    Raises:
+        Slm2Error: a code of M-22 to M-29, as the program's tables have it.
     """
-    out = _Output()
-    if tools:
-        _tools_turn(out, messages[0], tools)
-    elif messages[0].role == "system":
-        _plain_turn(out, messages[0], 0)
-    query = _last_query(messages)
-    for index, message in enumerate(messages):
-        if message.role == "assistant":
-            _assistant_turn(out, message, index, may_think=index > query, is_last=index == len(messages) - 1)
-        elif message.role == "tool":
-            first = index == 0 or messages[index - 1].role != "tool"
-            last = index == len(messages) - 1 or messages[index + 1].role != "tool"
-            _tool_response(out, message, index, first=first, last=last)
-        elif message.role == "user" or index > 0:
-            _plain_turn(out, message, index)
-    if add_generation_prompt:
-        _generation_prompt(out, enable_thinking)
-    return out.items
+    out = Composition()
+    take(program, out, events(program, messages, tools, options), messages)
+    return out
 
 
-def dropped_reasoning(messages: Sequence[Message], items: Sequence[Item]) -> list[int]:
-    """Indices of the messages whose reasoning the template left out (M-52)."""
-    kept = {item.message for item in items if isinstance(item, Structural) and item.part == "reasoning"}
-    replies = ((index, message) for index, message in enumerate(messages) if message.role == "assistant")
-    return [index for index, message in replies if index not in kept and _split(message)[0].text.strip(b"\n")]
+def take(program: Program, out: Composition, stream: Iterable[Event], messages: Sequence[Message]) -> None:
+    """Go on with more events."""
+    for event in stream:
+        rule = program.rule(out.state, event.number, event.guards)
+        if rule.refusal:
+            raise _refusal(program, out.state, event, REFUSALS[rule.refusal], messages)
+        for action in rule.actions:
+            _emit(program, out, action, event)
+        out.state = rule.target
 
 
-def _last_query(messages: Sequence[Message]) -> int:
-    """M-42: the last user message that does not look like a tool's answer; the last message where there is none."""
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index].role == "user" and not is_response_shape(text_of(messages[index].content)):
-            return index
-    return len(messages) - 1
+def _refusal(program: Program, state: int, event: Event, code: str, messages: Sequence[Message]) -> Slm2Error:
+    """The error of a rule that refuses; an end has the index after the last message."""
+    index = len(messages) if event.message is None else event.message
+    if code in ("empty_conversation", "no_user"):
+        return Slm2Error("empty_conversation" if code == "empty_conversation" else "no_user")
+    if code == "role_order":
+        previous = messages[index - 1].role if index else "nothing"
+        return Slm2Error("role_order", index=index, role=event.role, previous=previous)
+    if code == "template_event":
+        return Slm2Error("template_event", state=program.states[state], event=EVENTS[event.number])
+    named: dict[str, ErrorCode] = {
+        "system_not_first": "system_not_first",
+        "tool_without_call": "tool_without_call",
+        "reserved_user_shape": "reserved_user_shape",
+        "ambiguous_think": "ambiguous_think",
+    }
+    return Slm2Error(named[code], index=index)
 
 
-def _tools_turn(out: _Output, first: Message, tools: Sequence[Fragment]) -> None:
-    """M-43, M-44: the system turn that ends with the tool schemas."""
-    is_system = first.role == "system"
-    out.turn("system", 0 if is_system else None)
-    out.open_turn("system\n")
-    if is_system:
-        out.field(_field(first.content), "content")
-        out.literal("\n\n", "content")
-    out.turn("system", None)
-    out.literal(_TOOLS_HEAD, "tools")
-    for tool in tools:
-        out.literal("\n", "tools")
-        out.field(_field([tool]), "tools")
-    out.literal(_TOOLS_END, "tools")
-    out.mark("<tool_call>", "tools")
-    out.mark("</tool_call>", "tools")
-    out.literal(_TOOLS_TAGS, "tools")
-    out.mark("<tool_call>", "tools")
-    out.literal(_TOOLS_EXAMPLE, "tools")
-    out.mark("</tool_call>", "tools")
-    out.turn("system", 0 if is_system else None)
-    out.close_turn()
-
-
-def _plain_turn(out: _Output, message: Message, index: int) -> None:
-    """M-45, M-46: a user turn, or a system turn without tools."""
-    out.turn(message.role, index)
-    out.open_turn(f"{message.role}\n")
-    out.field(_field(message.content), "content")
-    out.close_turn()
-
-
-def _split(message: Message) -> tuple[_Field, _Field]:
-    """M-50, M-51: reasoning and content of an assistant message."""
-    content = _field(message.content)
-    if message.reasoning is not None:
-        return _field(message.reasoning), content
-    text = content.text
-    if CLOSE_THINK not in text:
-        return content.cut(0, 0), content
-    head = content.cut(0, text.find(CLOSE_THINK)).without_newlines(left=False, right=True)
-    opened = head.text.rfind(OPEN_THINK)
-    begin = opened + len(OPEN_THINK) if opened >= 0 else 0
-    reasoning = head.cut(begin, len(head.text)).without_newlines(left=True, right=False)
-    rest = content.cut(text.rfind(CLOSE_THINK) + len(CLOSE_THINK), len(text))
-    return reasoning, rest.without_newlines(left=True, right=False)
-
-
-def _assistant_turn(out: _Output, message: Message, index: int, *, may_think: bool, is_last: bool) -> None:
-    """M-52, M-53: head, reasoning where the template keeps it, content, calls."""
-    reasoning, content = _split(message)
-    out.turn("assistant", index)
-    out.open_turn("assistant\n")
-    if may_think and (is_last or reasoning.text):
-        out.mark("<think>", "reasoning")
-        out.literal("\n", "reasoning")
-        out.field(reasoning.without_newlines(left=True, right=True), "reasoning")
-        out.literal("\n", "reasoning")
-        out.mark("</think>", "reasoning")
-        out.literal("\n\n", "reasoning")
-        out.field(content.without_newlines(left=True, right=False), "content")
+def _emit(program: Program, out: Composition, action: Action, event: Event) -> None:
+    """One action: a structural token, a literal, or a field."""
+    part = cast("Part", PARTS[action.part])
+    message = None if part in ("tools", "generation_prompt") else event.message
+    if action.op == MARK:
+        out.items.append(Structural(program.marks[action.argument].decode("utf-8"), event.role, part, message))
+    elif action.op == FIELD:
+        taken = _transformed(event.fields[action.argument], action.transform)
+        for data, fragment, start in taken.stretches():
+            out.items.append(Piece(data, fragment.trust, fragment.source, start, event.role, part, message))
+    elif action.op == DROP:
+        if event.message is not None and event.fields[action.argument].text.strip(b"\n"):
+            out.dropped.append(event.message)
     else:
-        out.field(content, "content")
-    for number, call in enumerate(message.tool_calls):
-        # The content before its newlines were stripped: a content of one newline still puts one before the call.
-        _call(out, call, on_new_line=number > 0 or content.text != b"")
-    out.close_turn()
+        trust: Trust = "program"
+        out.items.append(Piece(program.literals[action.argument], trust, "program", 0, event.role, part, message))
 
 
-def _call(out: _Output, call: ToolCall, *, on_new_line: bool) -> None:
-    """M-54: one call."""
-    if on_new_line:
-        out.literal("\n", "tool_call")
-    out.mark("<tool_call>", "tool_call")
-    out.literal('\n{"name": "', "tool_call")
-    out.field(_field([call.name]), "tool_call")
-    out.literal('", "arguments": ', "tool_call")
-    out.field(_field([call.arguments]), "tool_call")
-    out.literal("}\n", "tool_call")
-    out.mark("</tool_call>", "tool_call")
-
-
-def _tool_response(out: _Output, message: Message, index: int, *, first: bool, last: bool) -> None:
-    """M-55: answers that follow one another share one user turn."""
-    out.turn("tool", index)
-    if first:
-        out.open_turn("user")
-    out.literal("\n", "tool_response")
-    out.mark("<tool_response>", "tool_response")
-    out.literal("\n", "tool_response")
-    out.field(_field(message.content), "content")
-    out.literal("\n", "tool_response")
-    out.mark("</tool_response>", "tool_response")
-    if last:
-        out.close_turn()
-
-
-def _generation_prompt(out: _Output, enable_thinking: bool | None) -> None:
-    """M-56: the head of the turn that the model writes."""
-    out.turn("assistant", None)
-    out.mark("<|im_start|>", "generation_prompt")
-    out.literal("assistant\n", "generation_prompt")
-    if enable_thinking is False:
-        out.mark("<think>", "generation_prompt")
-        out.literal("\n\n", "generation_prompt")
-        out.mark("</think>", "generation_prompt")
-        out.literal("\n\n", "generation_prompt")
+def _transformed(taken: Stretch, transform: int) -> Stretch:
+    """M-53: newlines stripped. JSON values were written when the request was read (M-37); JSON writes text of arguments anew."""
+    if transform == JSON:
+        return stretch([replace(fragment, text=write_json(read_json(fragment.text), fragment.source)) for fragment in taken.fragments])
+    return taken.without_newlines(left=bool(transform & STRIP_LEFT), right=bool(transform & STRIP_RIGHT))

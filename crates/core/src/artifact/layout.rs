@@ -21,6 +21,7 @@ pub(crate) const VOCABULARY: u32 = 0x40;
 pub(crate) const NORMALIZATION: u32 = 0x50;
 pub(crate) const FACTS: u32 = 0x60;
 pub(crate) const PROVENANCE: u32 = 0x70;
+pub(crate) const TEMPLATE: u32 = 0x80;
 
 /// The flag of sections that a reader must know.
 pub(crate) const REQUIRED: u32 = 1;
@@ -30,7 +31,7 @@ pub(crate) const MANDATORY: [u32; 5] = [SPECIAL, PRETOKENIZER, MERGES, VOCABULAR
 /// The flags that a section of a known kind must have; `None` for an unknown kind.
 pub(crate) const fn known_flags(kind: u32) -> Option<u32> {
     match kind {
-        SPECIAL | PRETOKENIZER | MERGES | VOCABULARY | NORMALIZATION | PROVENANCE => Some(REQUIRED),
+        SPECIAL | PRETOKENIZER | MERGES | VOCABULARY | NORMALIZATION | PROVENANCE | TEMPLATE => Some(REQUIRED),
         FACTS => Some(0),
         _ => None,
     }

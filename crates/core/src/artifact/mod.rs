@@ -13,6 +13,8 @@ mod normalization;
 pub(crate) mod pretokenizer;
 mod provenance;
 mod special;
+pub(crate) mod template;
+mod template_checks;
 mod vocabulary;
 
 use alloc::string::String;
@@ -27,6 +29,7 @@ pub(crate) use merges::{Merges, NO_RANK};
 pub(crate) use normalization::{Decomposition, Normalization, NormalizationIndex, ScalarTraits};
 pub(crate) use pretokenizer::Pretokenizer;
 pub(crate) use special::SpecialTokens;
+pub(crate) use template::Program;
 pub(crate) use vocabulary::{Vocabulary, VocabularyIndex};
 
 /// A checked artifact over bytes that it owns or borrows: a `Vec<u8>`, a `&[u8]`, a memory map, a host's buffer. The bytes must
@@ -43,6 +46,7 @@ pub struct Artifact<B> {
     scanner: Scanner,
     byte_pairs: BytePairs,
     seams: Seams,
+    template: Option<Program>,
 }
 
 /// Where the sections lie that are used after the checks.
@@ -53,6 +57,7 @@ struct Sections {
     normalization: Option<(u64, u64)>,
     facts: Option<(u64, u64)>,
     provenance: (u64, u64),
+    template: Option<(u64, u64)>,
 }
 
 impl<B: AsRef<[u8]>> Artifact<B> {
@@ -73,6 +78,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
             normalization: find(layout::NORMALIZATION),
             facts: find(layout::FACTS),
             provenance: mandatory(layout::PROVENANCE),
+            template: find(layout::TEMPLATE),
         };
         let special_section = content(mandatory(layout::SPECIAL));
 
@@ -86,6 +92,8 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         }
         provenance::check(content(sections.provenance))?;
 
+        let template = sections.template.map(|place| Program::check(content(place), &special)).transpose()?;
+
         let mut semantic = digest::Semantic::new();
         semantic.section(layout::SPECIAL, special_section);
         semantic.section(layout::PRETOKENIZER, content(sections.pretokenizer));
@@ -93,6 +101,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         semantic.section(layout::VOCABULARY, content(sections.vocabulary));
         semantic.section(layout::NORMALIZATION, sections.normalization.map_or(&[], content));
         semantic.section(layout::FACTS, sections.facts.map_or(&[], content));
+        semantic.section(layout::TEMPLATE, sections.template.map_or(&[], content));
         check_semantic(bytes, &semantic.finish())?;
 
         let normalization = normalization.map(|tables| tables.index());
@@ -109,6 +118,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
             scanner,
             byte_pairs,
             seams,
+            template,
             digest: recorded_semantic(bytes).try_into().unwrap_or_default(),
             data,
         })
@@ -147,6 +157,15 @@ impl<B: AsRef<[u8]>> Artifact<B> {
     /// Key and value of each line of the provenance.
     pub fn provenance(&self) -> impl Iterator<Item = (&str, &str)> {
         provenance::entries(self.content(self.sections.provenance))
+    }
+
+    /// The template program as the file holds it; `None` where it has none.
+    pub fn template_section(&self) -> Option<&[u8]> {
+        self.sections.template.map(|place| self.content(place))
+    }
+
+    pub(crate) fn template(&self) -> Option<&Program> {
+        self.template.as_ref()
     }
 
     pub(crate) fn vocabulary(&self) -> Vocabulary<'_> {

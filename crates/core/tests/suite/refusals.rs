@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::support::{
-    Draft, FACTS, MERGES, NORMALIZATION, PRETOKENIZER, PROVENANCE, SPECIAL, Section, VOCABULARY, int_fields, put_u32,
-    refusal, small, with_digest,
+    Draft, FACTS, MERGES, NORMALIZATION, PRETOKENIZER, PROVENANCE, SPECIAL, Section, TEMPLATE, VOCABULARY, int_fields,
+    put_u32, refusal, small, with_digest,
 };
 use slm2_core::{Artifact, Error, Value};
 
@@ -30,7 +30,7 @@ fn draft(change: impl FnOnce(&mut Draft)) -> Error {
 }
 
 fn accepted(kind: u32, change: impl FnOnce(&mut Vec<u8>)) {
-    let mut draft = Draft::small();
+    let mut draft = if kind == SPECIAL { Draft::small_without_template() } else { Draft::small() };
     change(draft.section(kind));
     if let Err(error) = Artifact::from_bytes(draft.seal_rightly()) {
         panic!("{error}");
@@ -68,7 +68,7 @@ fn header() {
     let container = raw(|data| data[8] = 2);
     is(&container, "artifact_container_version", [("found", 2), ("expected", 1)]);
     let length = raw(|data| data[23] = 0x80);
-    is(&length, "artifact_file_length", [("recorded", (1 << 63) + 3360), ("actual", 3360)]);
+    is(&length, "artifact_file_length", [("recorded", (1 << 63) + 3808), ("actual", 3808)]);
     let mut data = small();
     data[3000] ^= 1;
     is_text(&refusal(&data), "artifact_file_digest", ["recorded", "actual"]);
@@ -107,38 +107,38 @@ fn directory() {
     let flags = raw(|data| put_u32(data, 64 + 24 * 5 + 4, 1));
     is(&flags, "artifact_section_flags", [("kind", 0x60), ("found", 1), ("expected", 0)]);
     for (found, expected) in [(2, 0), (3, 1)] {
-        let flags = draft(|draft| draft.sections.push(Section { kind: 0x80, flags: found, content: vec![] }));
-        let fields = [("kind", 0x80), ("found", found.into()), ("expected", expected)];
+        let flags = draft(|draft| draft.sections.push(Section { kind: 0x90, flags: found, content: vec![] }));
+        let fields = [("kind", 0x90), ("found", found.into()), ("expected", expected)];
         is(&flags, "artifact_section_flags", fields);
     }
     let offset = raw(|data| put_u32(data, 64 + 24 + 8, 384));
     is(&offset, "artifact_section_offset", [("kind", 0x20), ("found", 384), ("expected", 320)]);
     let bounds = raw(|data| put_u32(data, 64 + 16, 4000));
-    is(&bounds, "artifact_section_bounds", [("kind", 0x10), ("end", 4256), ("limit", 3328)]);
+    is(&bounds, "artifact_section_bounds", [("kind", 0x10), ("end", 4256), ("limit", 3776)]);
     let beyond = raw(|data| data[64 + 16..64 + 24].fill(0xFF));
-    is(&beyond, "artifact_section_bounds", [("kind", 0x10), ("end", u64::MAX), ("limit", 3328)]);
+    is(&beyond, "artifact_section_bounds", [("kind", 0x10), ("end", u64::MAX), ("limit", 3776)]);
 }
 
 #[test]
 fn padding_and_end() {
-    is(&raw(|data| data[240] = 1), "artifact_padding", [("offset", 240)]);
-    is(&raw(|data| data[3327] = 1), "artifact_padding", [("offset", 3327)]);
+    is(&raw(|data| data[3325] = 1), "artifact_padding", [("offset", 3325)]);
+    is(&raw(|data| data[3775] = 1), "artifact_padding", [("offset", 3775)]);
     let trailing = raw(|data| {
-        data.splice(3328..3328, [0; 64]);
-        put_u32(data, 16, 3424);
+        data.splice(3776..3776, [0; 64]);
+        put_u32(data, 16, 3872);
     });
-    is(&trailing, "artifact_trailing_bytes", [("expected", 3328), ("found", 3392)]);
+    is(&trailing, "artifact_trailing_bytes", [("expected", 3776), ("found", 3840)]);
 }
 
 #[test]
 fn kinds() {
     let missing = draft(|draft| draft.sections.retain(|section| section.kind != PRETOKENIZER));
     is(&missing, "artifact_section_missing", [("kind", 0x20)]);
-    let unknown = draft(|draft| draft.sections.push(Section { kind: 0x71, flags: 1, content: vec![1] }));
-    is(&unknown, "artifact_section_unknown", [("kind", 0x71)]);
+    let unknown = draft(|draft| draft.sections.push(Section { kind: 0x81, flags: 1, content: vec![1] }));
+    is(&unknown, "artifact_section_unknown", [("kind", 0x81)]);
 
     let mut draft = Draft::small();
-    draft.sections.push(Section { kind: 0x71, flags: 0, content: vec![1; 100] });
+    draft.sections.push(Section { kind: 0x81, flags: 0, content: vec![1; 100] });
     draft.sections.insert(0, Section { kind: 0, flags: 0, content: vec![] });
     assert!(Artifact::from_bytes(draft.seal()).is_ok(), "none of these takes part in the semantic digest");
     draft.sections.retain(|section| section.kind != FACTS);
@@ -412,6 +412,42 @@ fn provenance() {
     }
 }
 
+#[test]
+fn template() {
+    let change = |at: usize, value: u8| section(TEMPLATE, |t| t[at] = value);
+    let length = |found, expected| [("found", found), ("expected", expected)];
+    is(&section(TEMPLATE, |t| t.truncate(1)), "artifact_template_length", length(1, 2));
+    is(&section(TEMPLATE, |t| t.truncate(417)), "artifact_template_length", length(417, 418));
+    is(&section(TEMPLATE, |t| t.push(0)), "artifact_template_length", length(419, 418));
+    // Names of the family and of the first state; `b` for `ab`; the literals are one and the same.
+    is(&change(2, b'S'), "artifact_template_text", [("index", 0)]);
+    is(&change(0x1D, b'i'), "artifact_template_text", [("index", 5)]);
+    is(&change(0x29, b'F'), "artifact_template_text", [("index", 8)]);
+    is(&section(TEMPLATE, |t| t[0x0F..0x12].copy_from_slice(b"<s>")), "artifact_template_text", [("index", 2)]);
+    is(&change(0x10, b'x'), "artifact_template_mark", [("mark", 1)]);
+    is(&change(0x2C, 1), "artifact_template_mark", [("mark", 2)]);
+    is(&change(0x2F, 3), "artifact_template_mark", [("mark", 3)]);
+    let rule = |event, rule| [("state", 0), ("event", event), ("rule", rule)];
+    is(&change(0x30, 0), "artifact_template_rule", rule(0, 0));
+    is(&change(0x30, 17), "artifact_template_rule", rule(0, 17));
+    is(&change(0x33, 1), "artifact_template_rule", rule(0, 0));
+    is(&change(0x35, 1), "artifact_template_rule", rule(0, 0));
+    is(&change(0x39, 9), "artifact_template_rule", rule(0, 0));
+    is(&change(0x4E, 3), "artifact_template_rule", rule(2, 0));
+    for (at, value) in [(0x50, 4), (0x51, 8), (0x52, 2), (0x53, 1), (0x5A, 1), (0x5B, 4)] {
+        is(&change(at, value), "artifact_template_rule", rule(2, 0));
+    }
+    is(&change(0x18A, 9), "artifact_template_reply", [("state", 0), ("symbol", 0)]);
+    is(&change(0x18B, 1), "artifact_template_reply", [("state", 0), ("symbol", 0)]);
+    is(&change(0x52, 1), "artifact_template_order", [("op", 0)]);
+    is(&change(0x56, 1), "artifact_template_order", [("op", 1)]);
+    is(&change(0x31, 1), "artifact_template_total", [("state", 0), ("event", 0)]);
+    // INIT has one way to TURN, and so to END.
+    is(&change(0x4E, 0), "artifact_template_reach", [("state", 0)]);
+    is(&change(0x39, 8), "artifact_template_closed", [("state", 0), ("event", 0)]);
+    accepted(TEMPLATE, |t| t[0x39] = 1);
+}
+
 /// The tests above name each code of the table that a reader raises.
 #[test]
 fn every_code_is_reached() {
@@ -419,7 +455,7 @@ fn every_code_is_reached() {
     let table = std::fs::read_to_string(root.join("../../contract/errors.toml")).unwrap();
     let codes: BTreeSet<&str> =
         table.lines().filter_map(|line| line.strip_prefix("[artifact_")?.strip_suffix(']')).collect();
-    assert!(codes.len() >= 46);
+    assert!(codes.len() >= 55);
     let tests = include_str!("refusals.rs");
     for code in codes {
         assert!(tests.contains(&format!("\"artifact_{code}\"")), "artifact_{code}");

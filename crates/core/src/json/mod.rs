@@ -1,0 +1,65 @@
+//! JSON values, read and written as decisions D7 says (contract/template.md, M-30 to M-38).
+
+mod read;
+mod write;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+pub(crate) use read::read;
+pub(crate) use write::{beginning, write};
+
+/// Arrays and objects nest at most this deep.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// A JSON value that loses nothing: integers keep their digits, objects their order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JsonValue {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer of any size, in decimal digits with `-` before a negative one, without leading zeros.
+    Int(String),
+    /// Another number.
+    Float(f64),
+    /// A string.
+    Text(String),
+    /// An array.
+    Array(Vec<JsonValue>),
+    /// An object: its members in their order. A reader of JSON lets no key occur twice; a host may.
+    Object(Vec<(Key, JsonValue)>),
+    /// A value of the host that JSON does not have: the name of its type.
+    Foreign(String),
+}
+
+/// The key of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The key; of a value that is no string, how errors show it.
+    pub text: Cow<'static, str>,
+    /// What JSON calls the type of a key that is no string, which a host may have.
+    pub foreign: Option<String>,
+}
+
+impl JsonValue {
+    /// What JSON calls the type; the host's name for what JSON does not have.
+    #[must_use]
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "boolean",
+            Self::Int(_) | Self::Float(_) => "number",
+            Self::Text(_) => "string",
+            Self::Array(_) => "array",
+            Self::Object(_) => "object",
+            Self::Foreign(name) => name,
+        }
+    }
+
+    /// The value of one JSON text: `json_invalid`, `json_duplicate_key`, `json_number`.
+    pub fn from_json(text: &[u8]) -> Result<Self, crate::Error> {
+        read(text)
+    }
+}

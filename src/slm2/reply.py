@@ -1,0 +1,90 @@
+"""A reply as the model writes it: ids in, events and at the end a message out (contract/template.md, M-90 to M-97).
+
+The face: it asks an engine and keeps what was said; it decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from slm2.engine import Engine, OfOneProcess, ReplyRow, integer_ids
+from slm2.reference.reply import Kind, ReplyEvent
+
+__all__ = ["Reply", "ReplyEvent"]
+
+FAULTS = ("bad_call", "stray_text", "unexpected", "unclosed", "ill_formed")
+
+
+class Reply(OfOneProcess):
+    """Reads one reply; begin with the ``state`` of the :class:`slm2.template.Rendering` that the model continues.
+
+    Attributes:
+        ids: all ids so far.
+        faults: the events that say what is wrong with the reply; empty for one that can go into a conversation as it is.
+    """
+
+    def __init__(self, engine: Engine, state: str) -> None:
+        """Begin.
+
+        Raises:
+            Slm2Error: ``invalid_value`` where no reply begins in this state, ``no_template``.
+        """
+        self._reader = engine.reply_reader(state)
+        self.ids: list[int] = []
+        self.faults: list[ReplyEvent] = []
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[dict[str, object]] = []
+
+    @property
+    def state(self) -> str:
+        """Of the template's machine, by name."""
+        return self._reader.state
+
+    def push(self, ids: int | Iterable[int]) -> list[ReplyEvent]:
+        """What one id says, or several.
+
+        Raises:
+            Slm2Error: ``token_id_out_of_range`` and ``invalid_type`` (nothing of this call was taken), ``stream_closed``.
+        """
+        given = [ids] if isinstance(ids, int) else integer_ids("ids", ids)
+        events = self._events(self._reader.push(given))
+        self.ids += given
+        return events
+
+    def finish(self) -> list[ReplyEvent]:
+        """The end, where no token ended the turn: what is open is told, then ``end`` with the reason ``cut``.
+
+        Raises:
+            Slm2Error: ``stream_closed``.
+        """
+        return self._events(self._reader.finish())
+
+    @property
+    def message(self) -> dict[str, object]:
+        """What was said so far, as a message for :meth:`slm2.template.Template.render`; calls that are none are not in it.
+
+        Reasoning is always given apart, so that no text of the content is split again.
+        """
+        message: dict[str, object] = {
+            "role": "assistant",
+            "content": "".join(self._content),
+            "reasoning_content": "".join(self._reasoning),
+        }
+        return {**message, "tool_calls": list(self._calls)} if self._calls else message
+
+    def _events(self, rows: list[ReplyRow]) -> list[ReplyEvent]:
+        events = [
+            ReplyEvent(cast("Kind", kind), text, tuple(ids), name, arguments, reason) for kind, text, ids, name, arguments, reason in rows
+        ]
+        for event in events:
+            if event.kind == "content":
+                self._content.append(event.text)
+            elif event.kind == "reasoning":
+                self._reasoning.append(event.text)
+            elif event.kind == "call":
+                self._calls.append({"type": "function", "function": {"name": event.name, "arguments": event.arguments}})
+            elif event.kind in FAULTS:
+                self.faults.append(event)
+        return events

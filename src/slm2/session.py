@@ -1,0 +1,516 @@
+"""A conversation that keeps its cache: messages in, what to keep and what to append out (contract/template.md, M-100 to M-107).
+
+A session computes what the template makes of the messages that are new or have changed, and nothing before them. Its state is one
+immutable value that a call replaces when all is done: a call that fails or is cancelled leaves the session as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Literal
+
+from slm2.artifact import Profile, Program
+from slm2.artifact.program import PARTS
+from slm2.engine import Engine, OfOneProcess, integer_ids
+from slm2.errors import Slm2Error
+from slm2.reference import template
+from slm2.reference.events import Conversation, Event, Options, last_query, of_end, of_message, of_tools
+from slm2.reference.json_text import read_json, write_json
+from slm2.reference.messages import Message, ToolCall, parse, parse_tools
+from slm2.reference.pieces import Fragment, Item, Piece, Structural
+from slm2.reply import Reply, ReplyEvent
+from slm2.template import TemplateProgram
+from slm2.tool_schemas import as_schemas
+
+__all__ = ["Delta", "Loss", "Reason", "Session"]
+
+Reason = Literal["reasoning", "rewritten", "generation_prompt", "later"]
+
+_CHECKPOINT = "slm2 session 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a turn lost of the cache.
+
+    Attributes:
+        message: its index; the number of messages for a generation prompt without a reply.
+        ids: how many of its cached ids are not in the prompt any more, at their place.
+        reason: ``reasoning`` the template leaves its reasoning or its think block out now; ``rewritten`` its ids were not those that its
+            message is rendered with (whitespace, arguments, ids that no encoder would choose); ``generation_prompt`` the head of a
+            reply that was not kept; ``later`` it stands after something that changed.
+    """
+
+    message: int
+    ids: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What to do with a cache.
+
+    Attributes:
+        keep: how many ids of the cache stay: cut it there.
+        append: the ids that follow.
+        lost: for each turn of which something was cut off, how much and why.
+        state: of the template's machine after the last id, by name: a reply goes on from there.
+    """
+
+    keep: int
+    append: list[int]
+    lost: list[Loss]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A reply by its ids.
+
+    Attributes:
+        head: ids of the generation prompt before it.
+        ids: its own.
+        ended: whether it has the end of its turn itself.
+        state: of the machine before it, by name.
+    """
+
+    head: tuple[int, ...]
+    ids: tuple[int, ...]
+    ended: bool
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Ids between two places where nothing is encoded across.
+
+    Attributes:
+        message: the first message whose ids these are.
+        ids: of it, and of those that are encoded with it.
+        before: state of the machine before it.
+        unanswered: calls before it that wait for an answer.
+        reasons: whether it has a think block.
+        end: ids up to its end, those of the chunks before it included.
+        waits: it is a generation prompt whose reply has not come.
+    """
+
+    message: int
+    ids: tuple[int, ...]
+    before: int
+    unanswered: tuple[ToolCall, ...]
+    reasons: bool
+    end: int
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """All that a session knows."""
+
+    given: tuple[Mapping[str, object], ...]
+    messages: tuple[Message, ...]
+    records: Mapping[int, _Record]
+    query: int
+    chunks: tuple[_Chunk, ...]
+    cached: tuple[_Chunk, ...]
+    machine: str | None
+
+
+_EMPTY = _State((), (), {}, -1, (), (), None)
+
+
+class Session(OfOneProcess):
+    """One conversation over one engine and one profile."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        profile: Profile,
+        *,
+        tools: Sequence[object] | None = None,
+        enable_thinking: bool | None = None,
+        preserve_thinking: bool = False,
+    ) -> None:
+        """An empty conversation.
+
+        Args:
+            engine: opened artifact.
+            profile: ``contract`` or ``publisher``.
+            tools: as :meth:`slm2.template.Template.render` takes them; they stay for the session's life.
+            enable_thinking: of each generation prompt, as there.
+            preserve_thinking: as there (M-58); a reply that came by its ids then keeps them, and the cache only ever grows.
+
+        Raises:
+            Slm2Error: ``no_template``, or what tools are refused with.
+        """
+        self._engine = engine
+        self._profile: Profile = profile
+        self._program: Program = TemplateProgram(engine).of_artifact
+        self._ids = {text: token_id for token_id, text in engine.special_tokens}
+        self._tools = parse_tools(as_schemas(tools))
+        self._options = Options(enable_thinking=enable_thinking, add_generation_prompt=True, preserve_thinking=preserve_thinking)
+        self._state = _EMPTY
+
+    @property
+    def messages(self) -> list[Mapping[str, object]]:
+        """The conversation so far; replies are in it as they were read."""
+        return list(self._state.given)
+
+    @property
+    def cached_ids(self) -> list[int]:
+        """What the model's cache holds when every delta was followed: the last prompt and, after it, its reply."""
+        return list(chain.from_iterable(chunk.ids for chunk in self._state.cached))
+
+    def extend(self, messages: Sequence[Mapping[str, object]], *, enable_thinking: bool | None = None) -> Delta:
+        """Add messages and ask for a reply.
+
+        Args:
+            messages: what is new, of any roles.
+            enable_thinking: for this generation prompt; None takes the session's.
+
+        Raises:
+            Slm2Error: a code of contract/template.md; the session is as before.
+        """
+        options = self._options if enable_thinking is None else replace(self._options, enable_thinking=enable_thinking)
+        state, delta = self._extended(self._state, messages, options)
+        self._state = state
+        return delta
+
+    def reply(self, ids: Iterable[int]) -> list[ReplyEvent]:
+        """Add the reply to the last prompt by its ids, which are then in the cache.
+
+        Returns:
+            What it says. Faults among it do not refuse it: its message has what was well formed.
+
+        Raises:
+            Slm2Error: ``no_prompt`` where no prompt waits for a reply; ``structural_id`` for a structural id that no reply may hold there;
+                ``ill_formed_text``; ``token_id_out_of_range``; the session is as before.
+        """
+        taken = integer_ids("ids", ids)
+        state, events = self._replied(self._state, taken)
+        self._state = state
+        return events
+
+    def settled(self) -> Delta:
+        """The prompt up to the last turn in the form that it has once a user turn follows, for prefilling while the model is idle.
+
+        The session does not change; to follow it, :meth:`settle`.
+        """
+        return self._settled()[1]
+
+    def settle(self) -> Delta:
+        """:meth:`settled`, and the cache holds it from now on."""
+        self._state, delta = self._settled()
+        return delta
+
+    def fork(self) -> Session:
+        """Another session that goes on from here by itself."""
+        other = Session.__new__(Session)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def save(self) -> bytes:
+        """A checkpoint: JSON that names the artifact, the profile, the conversation, and the ids that the cache holds."""
+        state = self._state
+        content: dict[str, Any] = {
+            "kind": _CHECKPOINT,
+            "semantic_digest": self._engine.semantic_digest,
+            "profile": self._profile,
+            "enable_thinking": self._options.enable_thinking,
+            "preserve_thinking": self._options.preserve_thinking,
+            "tools": [read_json(tool.text) for tool in self._tools],
+            "messages": list(state.given),
+            "records": {str(at): [list(one.head), list(one.ids), one.ended, one.state] for at, one in state.records.items()},
+            "cached": [[chunk.message, list(chunk.ids), chunk.reasons, chunk.waits] for chunk in state.cached],
+            "state": state.machine,
+        }
+        text = write_json(content, "checkpoint")
+        return f'{{"checkpoint": {text}, "sha256": "{hashlib.sha256(text.encode()).hexdigest()}"}}\n'.encode()
+
+    @classmethod
+    def restore(cls, engine: Engine, data: bytes) -> Session:
+        """The session of a checkpoint, with a cache that holds what it held.
+
+        Raises:
+            Slm2Error: ``checkpoint_refused`` where it was damaged or made with another artifact; ``json_invalid``.
+        """
+        document = read_json(data)
+        content = document.get("checkpoint") if isinstance(document, dict) else None
+        if not isinstance(document, dict) or not isinstance(content, dict) or content.get("kind") != _CHECKPOINT:
+            raise Slm2Error("checkpoint_refused", reason="it is no checkpoint of a session")
+        digest = hashlib.sha256(write_json(content, "checkpoint").encode()).hexdigest()
+        if digest != document.get("sha256"):
+            raise Slm2Error("checkpoint_refused", reason="it was changed after it was saved")
+        if content.get("semantic_digest") != engine.semantic_digest:
+            raise Slm2Error("checkpoint_refused", reason=f"it belongs to the artifact {content.get('semantic_digest')}")
+        try:
+            return cls._restored(engine, content)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, Slm2Error):
+            raise Slm2Error("checkpoint_refused", reason="what it holds is no conversation of a session") from None
+
+    # ---- below: from one state to the next ----
+
+    @classmethod
+    def _restored(cls, engine: Engine, content: Any) -> Session:  # noqa: ANN401  (JSON)
+        session = cls(
+            engine,
+            content["profile"],
+            tools=content["tools"],
+            enable_thinking=content["enable_thinking"],
+            preserve_thinking=content["preserve_thinking"],
+        )
+        given = tuple(content["messages"])
+        records = {int(index): _record(*row) for index, row in content["records"].items()}
+        cached: list[_Chunk] = []
+        for message, ids, reasons, waits in content["cached"]:
+            cached.append(_Chunk(message, tuple(ids), 0, (), reasons, _end(cached) + len(ids), waits))
+        for index, record in records.items():
+            if _read(engine, record.state, list(record.ids))[0].message != given[index]:
+                raise ValueError(index)
+        messages = tuple(parse(given))
+        state = replace(_EMPTY, given=given, messages=messages, records=records, query=last_query(session._program, messages))
+        chunks = session._composed(state, 0, session._options, finish=False)[0] if messages else ()
+        session._state = replace(state, chunks=chunks, cached=tuple(cached), machine=content["state"])
+        return session
+
+    def _extended(self, old: _State, messages: Sequence[Mapping[str, object]], options: Options) -> tuple[_State, Delta]:
+        fresh = parse(messages, first=len(old.messages))
+        all_messages = (*old.messages, *fresh)
+        query = last_query(self._program, all_messages)
+        # Guards of an old message change where the last question does, and at the old end.
+        changed = len(old.messages) - 1 if query == old.query else min(old.query + 1, len(old.messages) - 1)
+        state = _State((*old.given, *messages), all_messages, old.records, query, old.chunks, old.cached, None)
+        chunks, end = self._composed(state, max(changed, 0), options, finish=True)
+        machine = self._program.states[end.before]
+        state = _State(state.given, all_messages, old.records, query, chunks, (*chunks, end), machine)
+        return state, self._delta(old, state)
+
+    def _composed(self, state: _State, first: int, options: Options, *, finish: bool) -> tuple[tuple[_Chunk, ...], _Chunk]:
+        """Chunks of all messages, those before ``first`` as they are, and the chunk of the end, whose ``before`` is the last state."""
+        # The last chunk that begins at or before the first message that changes; it may hold it without beginning with it.
+        place = max(bisect_right(state.chunks, first, key=lambda chunk: chunk.message) - 1, 0)
+        start, machine, unanswered = 0, 0, []
+        if state.chunks:
+            chunk = state.chunks[place]
+            start, machine, unanswered = chunk.message, chunk.before, list(chunk.unanswered)
+        walk = Conversation(self._program, options, len(self._tools), len(state.messages), state.query, unanswered)
+        builder = _Builder(self, machine, list(state.chunks[:place]))
+        for index in range(start, len(state.messages)):
+            builder.begin(index, tuple(walk.unanswered))
+            record = state.records.get(index) if options.preserve_thinking else None
+            self._message(builder, walk, state.messages, index, record)
+        builder.finish_text()
+        chunks = tuple(builder.chunks)
+        if not state.messages and self._tools:
+            builder.take(of_tools(self._tools, has_system=False), state.messages)
+        ids: tuple[int, ...] = ()
+        if finish:
+            ids = builder.ids_of([of_end(walk)], state.messages)
+        return chunks, _Chunk(len(state.messages), ids, builder.machine, (), False, _end(chunks) + len(ids), waits=True)
+
+    def _message(self, builder: _Builder, walk: Conversation, messages: Sequence[Message], index: int, record: _Record | None) -> None:
+        events = list(of_message(walk, messages, index))
+        has_system = messages[0].role == "system"
+        if self._tools and index == 0:
+            schemas = list(of_tools(self._tools, has_system=has_system))
+            events = [*events, *schemas] if has_system else [*schemas, *events]
+        if record is None:
+            builder.take(events, messages)
+        else:
+            builder.take_record(events, messages, record)
+
+    def _delta(self, old: _State, new: _State) -> Delta:
+        """The common prefix of what was cached and what is to be there."""
+        count = min(len(old.cached), len(new.cached))
+        # Chunks that were not computed anew are the same objects, up to the first one that was.
+        same = bisect_left(range(count), True, key=lambda at: old.cached[at] is not new.cached[at])
+        while same < count and old.cached[same].ids == new.cached[same].ids:
+            same += 1
+        keep = _end(old.cached[:same])
+        before = list(chain.from_iterable(chunk.ids for chunk in old.cached[same:]))
+        after = list(chain.from_iterable(chunk.ids for chunk in new.cached[same:]))
+        common = next(
+            (at for at, (left, right) in enumerate(zip(before, after, strict=False)) if left != right), min(len(before), len(after))
+        )
+        return Delta(keep + common, after[common:], self._lost(old, new, same, common), new.machine or "INIT")
+
+    def _lost(self, old: _State, new: _State, same: int, common: int) -> list[Loss]:
+        """Of which turns something was cut off, and why: what the first one lost is the reason of its own."""
+        losses: list[Loss] = []
+        at = 0
+        for chunk in old.cached[same:]:
+            end = at + len(chunk.ids)
+            if end > common:
+                lost = end - max(at, common)
+                losses.append(Loss(chunk.message, lost, "later" if losses else _reason(chunk, new)))
+            at = end
+        return losses
+
+    def _replied(self, old: _State, ids: list[int]) -> tuple[_State, list[ReplyEvent]]:
+        if old.machine is None or not ids:
+            raise Slm2Error("no_prompt")
+        reader, events = _read(self._engine, old.machine, ids)
+        ended = any(event.kind == "end" and event.reason == "end_turn" for event in events)
+        index = len(old.messages)
+        message = reader.message
+        head = old.cached[-1]
+        whole = _Chunk(index, (*head.ids, *ids), head.before, (), True, head.end + len(ids))
+        record = _Record(head.ids, tuple(ids), ended, old.machine)
+        parsed = parse([message], first=index)
+        state = replace(
+            old,
+            given=(*old.given, message),
+            messages=(*old.messages, *parsed),
+            records={**old.records, index: record},
+            cached=(*old.cached[:-1], whole),
+            machine=None,
+        )
+        return state, events
+
+    def _settled(self) -> tuple[_State, Delta]:
+        old = self._state
+        question = Message("user", (Fragment("", "application", "settled"),))
+        longer = replace(old, messages=(*old.messages, question))
+        query = last_query(self._program, longer.messages)
+        changed = min(old.query + 1, len(old.messages) - 1)
+        chunks, _ = self._composed(replace(longer, query=query), max(changed, 0), self._options, finish=False)
+        settled = tuple(chunk for chunk in chunks if chunk.message < len(old.messages))
+        state = replace(old, cached=settled, machine=None)
+        return state, self._delta(old, state)
+
+
+class _Builder:
+    """Runs the machine over messages and cuts what it emits into chunks, between which nothing is encoded together."""
+
+    def __init__(self, session: Session, machine: int, kept: list[_Chunk]) -> None:
+        self._session = session
+        self._program = session._program
+        self.machine = machine
+        self.chunks = kept
+        self._open: list[Item] = []
+        self._ids: list[int] = []
+        self._begun: tuple[int, int, tuple[ToolCall, ...]] | None = None
+        self._reasons = False
+
+    def begin(self, message: int, unanswered: tuple[ToolCall, ...]) -> None:
+        """A message begins; its chunk does where its first item is known not to join what is before."""
+        self._next = (message, self.machine, unanswered)
+
+    def take(self, events: Iterable[Event], messages: Sequence[Message]) -> None:
+        """Run the machine over the events of a message."""
+        out = template.Composition(self.machine)
+        template.take(self._program, out, events, messages)
+        self.machine = out.state
+        self._cut(out.items)
+        self._add(out.items)
+
+    def take_record(self, events: list[Event], messages: Sequence[Message], record: _Record) -> None:
+        """A reply by its ids: its head and itself as they were, then the end of the turn as the template has it."""
+        out = template.Composition(self.machine)
+        template.take(self._program, out, events[:-1], messages)
+        end = template.Composition(out.state)
+        template.take(self._program, end, events[-1:], messages)
+        self.machine = end.state
+        self._cut(out.items)
+        self.finish_run()
+        self._ids += [*record.head, *record.ids]
+        self._reasons = True
+        self._add(end.items[1:] if record.ended else end.items)
+
+    def ids_of(self, events: list[Event], messages: Sequence[Message]) -> tuple[int, ...]:
+        """Ids of events that are no message."""
+        out = template.Composition(self.machine)
+        template.take(self._program, out, events, messages)
+        self.machine = out.state
+        return tuple(self._encoded(out.items))
+
+    def finish_text(self) -> None:
+        """The last chunk is whole."""
+        self.finish_run()
+        if self._begun is not None:
+            message, before, unanswered = self._begun
+            end = _end(self.chunks) + len(self._ids)
+            self.chunks.append(_Chunk(message, tuple(self._ids), before, unanswered, self._reasons, end))
+        self._ids, self._begun, self._reasons = [], None, False
+
+    def finish_run(self) -> None:
+        """Encode the text that is open."""
+        self._ids += self._encoded(self._open)
+        self._open = []
+
+    def _cut(self, items: Sequence[Item]) -> None:
+        """End the chunk before a message, unless text would be encoded across."""
+        joins = bool(self._open) and bool(items) and isinstance(items[0], Piece)
+        if self._begun is None or not joins:
+            self.finish_text()
+            self._begun = self._next
+
+    def _add(self, items: Sequence[Item]) -> None:
+        """Marks end a run of text; the last run stays open."""
+        for item in items:
+            if isinstance(item, Structural):
+                self._open.append(item)
+                self.finish_run()
+                self._reasons = self._reasons or item.part == PARTS[4]
+            else:
+                self._open.append(item)
+
+    def _encoded(self, items: Sequence[Item]) -> list[int]:
+        session = self._session
+        ids: list[int] = []
+        text = b""
+        for item in items:
+            if isinstance(item, Piece):
+                text += item.data
+                continue
+            ids += session._engine.encode(text, session._profile) if text else []
+            ids.append(session._ids[item.text.encode("utf-8")])
+            text = b""
+        return ids + (session._engine.encode(text, session._profile) if text else [])
+
+
+def _record(head: list[int], ids: list[int], ended: bool, state: str) -> _Record:
+    return _Record(tuple(head), tuple(ids), bool(ended), state)
+
+
+def _read(engine: Engine, state: str, ids: list[int]) -> tuple[Reply, list[ReplyEvent]]:
+    """A whole reply, whose structural ids have business where they stand."""
+    reader = Reply(engine, state)
+    events = reader.push(ids)
+    for event in events:
+        if event.kind == "ill_formed":
+            raise Slm2Error("ill_formed_text", position=len(ids), id=ids[-1], text="", pending=event.text)
+        if event.kind == "unexpected":
+            raise Slm2Error("structural_id", position=_position(events, event), id=event.ids[-1])
+    # Ids after a scalar value that is still open are no text either.
+    events += reader.finish()
+    if events[-1].kind == "ill_formed":
+        raise Slm2Error("ill_formed_text", position=len(ids), id=ids[-1], text="", pending=events[-1].text)
+    return reader, events
+
+
+def _end(chunks: Sequence[_Chunk]) -> int:
+    """How many ids there are up to the end of the last one."""
+    return chunks[-1].end if chunks else 0
+
+
+def _reason(before: _Chunk, new: _State) -> Reason:
+    """Why a turn's ids are others now."""
+    if before.waits:
+        return "generation_prompt"
+    now = next(chunk for chunk in reversed(new.cached) if chunk.message <= before.message)
+    return "reasoning" if before.reasons and not now.reasons else "rewritten"
+
+
+def _position(events: Sequence[ReplyEvent], of: ReplyEvent) -> int:
+    """Where in the reply the last id of an event stands."""
+    taken = 0
+    for event in events:
+        taken += len(event.ids)
+        if event is of:
+            break
+    return taken - 1
