@@ -98,6 +98,8 @@ pub enum ErrorCode {
     ArtifactProvenance,
     /// Fields: `recorded`, `actual`.
     ArtifactSemanticDigest,
+    /// Fields: `field`, `expected`, `found`.
+    InvalidValue,
     /// Fields: `position`, `id`, `limit`.
     TokenIdOutOfRange,
     /// Fields: `position`, `id`.
@@ -108,6 +110,20 @@ pub enum ErrorCode {
     UnfinishedText,
     /// Fields: `position`.
     StreamClosed,
+    /// Fields: `profile`, `rng`, `expected`.
+    SamplingPairing,
+    /// Fields: `found`, `expected`.
+    LogitsLength,
+    /// Fields: `id`, `found`.
+    LogitsInvalid,
+    /// Fields: `id`, `operation`.
+    LogitsOverflow,
+    /// Fields: `width`.
+    LogitsExcluded,
+    /// Fields: `found`, `expected`.
+    AllowedLength,
+    /// Fields: `rng`, `reason`.
+    GeneratorState,
 }
 
 impl ErrorCode {
@@ -162,11 +178,19 @@ impl ErrorCode {
             Self::ArtifactFacts => "artifact_facts",
             Self::ArtifactProvenance => "artifact_provenance",
             Self::ArtifactSemanticDigest => "artifact_semantic_digest",
+            Self::InvalidValue => "invalid_value",
             Self::TokenIdOutOfRange => "token_id_out_of_range",
             Self::StructuralId => "structural_id",
             Self::IllFormedText => "ill_formed_text",
             Self::UnfinishedText => "unfinished_text",
             Self::StreamClosed => "stream_closed",
+            Self::SamplingPairing => "sampling_pairing",
+            Self::LogitsLength => "logits_length",
+            Self::LogitsInvalid => "logits_invalid",
+            Self::LogitsOverflow => "logits_overflow",
+            Self::LogitsExcluded => "logits_excluded",
+            Self::AllowedLength => "allowed_length",
+            Self::GeneratorState => "generator_state",
         }
     }
 }

@@ -10,6 +10,7 @@ use slm2_core::{Artifact, Profile, Scratch, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
 use crate::errors;
+use crate::sampler::{self, NativeGenerator, NativeSampler};
 use crate::stream::NativeStream;
 
 /// The engine in Rust: one opened artifact. See `slm2.engine.Engine`.
@@ -173,6 +174,29 @@ impl NativeEngine {
     /// The plain token that has exactly these bytes.
     fn token_id(&self, data: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         self.detached(data, |tokenizer, bytes| tokenizer.token_id(bytes).map(TokenId::get))
+    }
+
+    /// A sampler at the beginning of its stream, over rows of `width` logits.
+    fn sampler(&self, config: &Bound<'_, PyAny>, prompt: &Bound<'_, PyAny>, width: usize) -> PyResult<NativeSampler> {
+        let prompt = Ids::of_iterable(prompt)?;
+        NativeSampler::new(config, &prompt.numbers, width, self.artifact.token_limit() as usize)
+    }
+
+    /// A generator by itself.
+    #[allow(clippy::unused_self)] // as the protocol has it
+    fn generator(
+        &self,
+        rng: &Bound<'_, PyAny>,
+        seed: &Bound<'_, PyAny>,
+        stream: &Bound<'_, PyAny>,
+    ) -> PyResult<NativeGenerator> {
+        NativeGenerator::new(rng, seed, stream)
+    }
+
+    /// exp, log or log1p of each of some little-endian float64.
+    #[allow(clippy::unused_self, clippy::needless_pass_by_value)] // as the protocol has it
+    fn portable<'py>(&self, function: &Bound<'py, PyAny>, values: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
+        sampler::portable(function.py(), function, &values)
     }
 
     /// A fresh streaming decoder.

@@ -6,6 +6,7 @@
 mod arguments;
 mod engine;
 mod errors;
+mod sampler;
 mod stream;
 
 use pyo3::prelude::pymodule;
@@ -14,6 +15,8 @@ use pyo3::prelude::pymodule;
 mod _engine {
     #[pymodule_export]
     use super::engine::NativeEngine;
+    #[pymodule_export]
+    use super::sampler::{NativeGenerator, NativeSampler};
     #[pymodule_export]
     use super::stream::NativeStream;
 }

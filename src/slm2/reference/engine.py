@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
 
 from slm2.artifact import Profile, read
 from slm2.artifact.layout import integer_bytes
 from slm2.reference import tokenizer
+from slm2.reference.sampling import portable_math
+from slm2.reference.sampling.config import Rng, SamplingConfig, stream_number
+from slm2.reference.sampling.generators import ReferenceGenerator
+from slm2.reference.sampling.sampler import ReferenceSampler
 from slm2.reference.stream import ReferenceStream
 from slm2.reference.tokenizer import Special
+
+PortableFunction = Literal["exp", "log", "log1p"]
 
 
 class ReferenceEngine:
@@ -73,3 +82,13 @@ class ReferenceEngine:
 
     def stream_decoder(self, special: Special) -> ReferenceStream:
         return ReferenceStream(self._artifact, special)
+
+    def sampler(self, config: SamplingConfig, prompt: Sequence[int], width: int) -> ReferenceSampler:
+        return ReferenceSampler(config, prompt, width, self.token_limit)
+
+    def generator(self, rng: Rng, seed: int | str, stream: int | str) -> ReferenceGenerator:
+        return ReferenceGenerator(rng, seed, stream_number(stream))
+
+    def portable(self, function: PortableFunction, values: bytes) -> bytes:
+        apply = {"exp": portable_math.exp, "log": portable_math.log, "log1p": portable_math.log1p}[function]
+        return apply(np.frombuffer(values, "<f8")).astype("<f8").tobytes()

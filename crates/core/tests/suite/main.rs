@@ -5,6 +5,8 @@
 
 mod corruption;
 mod refusals;
+#[cfg(feature = "conformance")]
+mod sampling;
 mod stream;
 mod support;
 mod tokenizer;
