@@ -125,8 +125,17 @@ def build_with_library() -> Path:
         "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": flags(TOOLCHAIN),
     }
     replaced = ('source.crates-io.replace-with="gathered"', f"source.gathered.directory='{SOURCES}'")
-    options = [part for setting in replaced for part in ("--config", setting)]
-    arguments = ["-Zbuild-std=std,panic_abort", "--release", "--target", TARGET, "--offline", "--locked", "--target-dir", BUILD]
+    options: list[str | Path] = [part for setting in replaced for part in ("--config", setting)]
+    arguments: list[str | Path] = [
+        "-Zbuild-std=std,panic_abort",
+        "--release",
+        "--target",
+        TARGET,
+        "--offline",
+        "--locked",
+        "--target-dir",
+        BUILD,
+    ]
     run("cargo", *options, "build", "--package", PACKAGE, *arguments, env=environment)
     return BUILD
 

@@ -33,6 +33,7 @@ from tools.vector_cases import (  # noqa: E402
     origins,
     prompt_refusals,
     prompts,
+    sampling,
     special_text,
     streaming,
     template,
@@ -89,6 +90,8 @@ def parts(oracle: Oracle) -> list[Part]:
         Part("prompt", prompts.groups(), prompts.FLAGS),
         Part("prompt-refusals", prompt_refusals.groups(), prompt_refusals.FLAGS),
         Part("origins", origins.groups(), origins.FLAGS),
+        Part("sampling", sampling.groups(), sampling.FLAGS),
+        Part("sampling-torch", sampling.trace_groups(), sampling.TRACE_FLAGS),
     ]
 
 

@@ -83,7 +83,8 @@ def processors(setting: Setting) -> LogitsProcessorList:
 
 def drawn(setting: Setting, steps: int) -> list[list[Any]]:
     """Id, number of kept ids and their digest, step by step."""
-    ids, chain, rows = recipe(setting, 0).history(setting["history"], WIDTH), processors(setting), []
+    ids, rows = recipe(setting, 0).history(setting["history"], WIDTH), []
+    chain: Any = processors(setting)  # its stub asks for subclasses of tensors that nobody makes
     torch.manual_seed(setting["seed"])
     for step in range(steps):
         logits = torch.from_numpy(recipe(setting, step).logits(WIDTH))[None]

@@ -9,7 +9,7 @@ from slm2.errors import Slm2Error
 from slm2.reference.sampling.config import SamplingConfig, stream_number
 from slm2.reference.sampling.draws import check_draw
 from slm2.reference.sampling.generators import generator, restored
-from slm2.reference.sampling.trace import Trace, digest_of_ids
+from slm2.reference.sampling.trace import Trace, digest_of_ids, link
 from slm2.sampling import Sampler
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def audit(trace: Trace) -> int:
     config = _config(trace)
     source = generator(config.rng, config.seed, stream_number(config.stream))
     history, steps = list(trace.head["prompt"]), 0
+    chain = digest_of_ids(history)
     for line in trace.lines:
+        chain = link(chain, line)
         if "step" not in line:
             (name, value) = next(iter(line.items()))
             if name == "advance":
@@ -43,6 +45,7 @@ def audit(trace: Trace) -> int:
             else:
                 history += value
             continue
+        _expect(line, "chain", chain)
         _expect(line, "step", steps)
         _expect(line, "history", digest_of_ids(history))
         _expect(line, "position", source.position)

@@ -163,7 +163,6 @@ def test_live_torch_draws_what_the_engine_draws() -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
     import torch  # noqa: PLC0415
-
     from tools.record_traces import drawn, settings  # noqa: PLC0415
 
     tokens_only = torch.backends.cpu.get_cpu_capability() != "AVX512"

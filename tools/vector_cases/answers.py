@@ -13,6 +13,7 @@ from tools.vector_cases import prompts, streaming
 from tools.vector_cases.case import Case, output_text
 from tools.vector_cases.oracle import Oracle, as_bytes, is_normal
 
+from slm2.conformance.sampling import OPERATIONS as SAMPLING_OPERATIONS
 from slm2.conformance.suite import InProcess
 from slm2.engine import Engine
 
@@ -29,11 +30,15 @@ class Answers:
         self.oracle = oracle
         self._reference = InProcess(engine)
 
-    def of(self, case: Case, profile: Literal["contract", "publisher"]) -> Answer:
+    def of(self, case: Case, profile: Literal["contract", "publisher"]) -> Answer:  # noqa: PLR0911  (a kind of case a line)
         """Who answers, and ``{"expect": …}`` or ``{"error": …}``."""
         if case.error is not None:
             code, fields = case.error
             return "contract", {"error": {"code": code, "fields": self._spelled(fields)}}
+        if case.op == "sample_kept" and case.expect is not None:
+            return "publisher", {"expect": dict(case.expect)}
+        if case.op in SAMPLING_OPERATIONS:
+            return "contract", self._references(case, profile)
         if case.op == "render":
             return "publisher", self._rendered(case, profile)
         if case.op == "assemble":

@@ -13,13 +13,14 @@ from typing import Any
 from slm2.errors import Slm2Error
 from slm2.reference.sampling.config import PUBLISHER_STREAM, SamplingConfig
 
-__all__ = ["EVENTS", "FORM", "Trace", "digest", "digest_of_ids"]
+__all__ = ["EVENTS", "FORM", "Trace", "digest", "digest_of_ids", "link"]
 
 FORM = 1
 # What may happen between two steps.
 EVENTS = ("extend", "advance", "restore")
 _STEP_FIELDS = (
     "logits", "allowed", "history", "position", "id", "sizes", "kept", "words", "numbers", "probability", "log_probability",
+    "chain",
 )  # fmt: skip
 
 Line = dict[str, Any]
@@ -35,6 +36,12 @@ def digest_of_ids(ids: Sequence[int]) -> str:
     return digest(b"".join(token.to_bytes(4, "little") for token in ids))
 
 
+def link(chain: str, line: Line) -> str:
+    """The digest that a step carries: of the one before it and of its own fields, so that a changed field is found at its step."""
+    fields = {name: value for name, value in line.items() if name != "chain"}
+    return digest((chain + json.dumps(fields, sort_keys=True, separators=(",", ":"))).encode("ascii"))
+
+
 class Trace:
     """What was drawn, from what.
 
@@ -47,7 +54,9 @@ class Trace:
         self.head = head
         self.lines = lines
         self._history = list(head["prompt"])
+        self._chain = digest_of_ids(self._history)
         for line in lines:
+            self._chain = link(self._chain, line)
             self._history += [line["id"]] if "step" in line else line.get("extend", [])
 
     @classmethod
@@ -58,27 +67,28 @@ class Trace:
 
     def add_step(self, inputs: Mapping[str, str | None], position: int, drawn: Mapping[str, Any], kept: str) -> None:
         """One draw: digests of the inputs, the place in the stream before it, the sample, the digest of the kept ids."""
-        step = sum("step" in line for line in self.lines)
-        self.lines.append(
-            {
-                "step": step,
-                **inputs,
-                "history": digest_of_ids(self._history),
-                "position": position,
-                "id": drawn["id"],
-                "sizes": list(drawn["sizes"]),
-                "kept": kept,
-                "words": drawn["words"],
-                "numbers": [number.hex() for number in drawn["numbers"]],
-                "probability": drawn["probability"].hex(),
-                "log_probability": drawn["log_probability"].hex(),
-            }
-        )
+        line = {
+            "step": sum("step" in line for line in self.lines),
+            **inputs,
+            "history": digest_of_ids(self._history),
+            "position": position,
+            "id": drawn["id"],
+            "sizes": list(drawn["sizes"]),
+            "kept": kept,
+            "words": drawn["words"],
+            "numbers": [number.hex() for number in drawn["numbers"]],
+            "probability": drawn["probability"].hex(),
+            "log_probability": drawn["log_probability"].hex(),
+        }
+        self._chain = link(self._chain, line)
+        self.lines.append({**line, "chain": self._chain})
         self._history.append(drawn["id"])
 
     def add_event(self, name: str, value: object) -> None:
         """Something between two steps, one of :data:`EVENTS`."""
-        self.lines.append({name: value})
+        line = {name: value}
+        self.lines.append(line)
+        self._chain = link(self._chain, line)
         if name == "extend" and isinstance(value, list):
             self._history += value
 
