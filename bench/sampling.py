@@ -4,9 +4,9 @@
     python bench/sampling.py --rounds 200     after pip install torch transformers
 
 151,936 float32 logits, called from Python. In every round each contender runs once, so that a busy machine slows all of them; the number
-is the median over the rounds, and in brackets the fastest tenth. Beside numpy.max alone the row stays in the processor's cache; transformers
-moves so much memory that in its rounds it does not. Its part is processors, softmax and multinomial on the CPU in one thread, as generate()
-puts them together; its ids are compared with those of profile publisher before anything is timed.
+is the median over the rounds, and in brackets the fastest tenth. Beside numpy.max alone the row stays in the processor's cache; beside
+transformers, which moves much memory, it does not. Their part is processors, softmax and multinomial on the CPU in one thread, as
+generate() puts them together; its ids are compared with those of profile publisher before anything is timed.
 """
 
 from __future__ import annotations

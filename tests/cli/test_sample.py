@@ -101,5 +101,7 @@ def test_a_step_as_a_picture(files, ending) -> None:
     first = picture.read_bytes()
     assert first.startswith(b"<?xml" if ending == "svg" else b"\x89PNG")
     assert len(first) > 10_000
+    assert sample(files, "--plot", picture).status == 0
+    assert picture.read_bytes() == first
     assert sample(files, "--plot", files / "P.gif").error["code"] == "invalid_value"
     assert sample(files, "--plot", files / "none" / f"P.{ending}").error["code"] == "file_unwritable"

@@ -34,7 +34,8 @@ def plot_step(sampler: Sampler, row: npt.NDArray[np.float32], path: str) -> Samp
         raise Slm2Error("dependency_missing", package="matplotlib", extra="plot")
     if not path.endswith((".svg", ".png")):
         raise Slm2Error("invalid_value", field="plot", expected="a name that ends in .svg or .png", found=repr(path))
-    from matplotlib.figure import Figure  # noqa: PLC0415  (an extra)
+    from matplotlib import rc_context  # noqa: PLC0415  (an extra)
+    from matplotlib.figure import Figure  # noqa: PLC0415
 
     drawn = sampler.sample(row, top=_SHOWN)
     figure = Figure(figsize=(8, 5), layout="constrained")
@@ -43,7 +44,8 @@ def plot_step(sampler: Sampler, row: npt.NDArray[np.float32], path: str) -> Samp
     _running_sum(line, drawn)
     try:
         # No date and no random ids: the same step gives the same file.
-        figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else {"Software": None})
+        with rc_context({"svg.hashsalt": "slm2"}):
+            figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else {"Software": None})
     except OSError as error:
         raise Slm2Error("file_unwritable", path=path, reason=error.strerror or str(error)) from None
     return drawn

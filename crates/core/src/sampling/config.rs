@@ -1,4 +1,4 @@
-//! What a sampler is told (contract/sampling.md, S-1 to S-9): every parameter by name, none with a default of its surroundings.
+//! What a sampler is told (contract/sampling.md, S-1 to S-5): every parameter by name, none with a default of its surroundings.
 
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -1,4 +1,4 @@
-//! Profile `contract`: float64 weights, never divided, in a total order (contract/sampling.md, S-20 to S-29; decisions D8).
+//! Profile `contract`: float64 weights, never divided, in a total order (contract/sampling.md, S-20 to S-26; decisions D8).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Profile `publisher`: what transformers and torch do on a CPU with 16 float32 lanes (contract/sampling.md, S-50 to S-59).
+//! Profile `publisher`: what transformers and torch do on a CPU with 16 float32 lanes (contract/sampling.md, S-50 to S-58).
 //!
 //! A row of torch has all ids, the removed ones as -inf. These have the weight 0, which changes no sum, so that only the survivors
 //! are computed; what remains of the rest is their places, which decide the lane of a survivor.

@@ -1,4 +1,4 @@
-"""What a sampler is told: every parameter by name, none with a default of its surroundings (contract/sampling.md, S-1 to S-9)."""
+"""What a sampler is told: every parameter by name, none with a default of its surroundings (contract/sampling.md, S-1 to S-5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random words from a seed, and uniforms from words (contract/sampling.md, S-30 to S-36; decisions D7)."""
+"""Random words from a seed, and uniforms from words (contract/sampling.md, S-30 to S-35; decisions D7)."""
 
 from __future__ import annotations
 

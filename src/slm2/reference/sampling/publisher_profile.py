@@ -1,4 +1,4 @@
-"""Profile publisher: what transformers and torch do on a CPU with 16 float32 lanes (contract/sampling.md, S-50 to S-59).
+"""Profile publisher: what transformers and torch do on a CPU with 16 float32 lanes (contract/sampling.md, S-50 to S-58).
 
 Everything is float32, one rounding an operation, where nothing else is said.
 """

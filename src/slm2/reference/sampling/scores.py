@@ -1,4 +1,4 @@
-"""From logits to scores: what is excluded, penalties, bias, temperature; all in float32, one rounding an operation (S-10 to S-19)."""
+"""From logits to scores: what is excluded, penalties, bias, temperature; all in float32, one rounding an operation (S-10 to S-18)."""
 
 from __future__ import annotations
 

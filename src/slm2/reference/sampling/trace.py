@@ -1,4 +1,4 @@
-"""A record of draws that can be replayed and audited step by step (contract/sampling.md, S-60 to S-64).
+"""A record of draws that can be replayed and audited step by step (contract/sampling.md, S-60 to S-63).
 
 Lines of JSON: a head, then one line a step. Floating-point numbers stand as C99 writes them in hexadecimal, which is exact.
 """
