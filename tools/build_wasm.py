@@ -86,11 +86,14 @@ def download(folder: Path) -> list[Path]:
 
 def dependency(package: str, prefix: str) -> str:
     """The package with this beginning that another depends on."""
-    lines = run("apt-cache", "depends", package).split()
-    found = [word for word in lines if word.startswith(prefix) and word != package and word[len(prefix) :][:1].isdigit()]
-    if not found:
-        raise SystemExit(f"{package} is not in the package lists: run `apt-get update`, or `rustup target add {TARGET}`")
-    return found[0]
+    for attempt in ("as the lists are", "after an update"):
+        listed = subprocess.run(["apt-cache", "depends", package], capture_output=True, text=True, check=False).stdout.split()
+        found = [word for word in listed if word.startswith(prefix) and word != package and word[len(prefix) :][:1].isdigit()]
+        if found:
+            return found[0]
+        if attempt == "as the lists are" and os.geteuid() == 0:
+            run("apt-get", "-qq", "update")
+    raise SystemExit(f"{package} is not in the package lists: run `apt-get update`, or `rustup target add {TARGET}`")
 
 
 def unpack(package: Path, target: Path) -> None:

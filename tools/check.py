@@ -161,7 +161,6 @@ def rust(check: Check) -> None:
     # Without the wide registers: the plain twin in the core's own pass over a row.
     plain = ("--package", "slm2-core", "--no-default-features", "--features", "conformance")
     check.run("cargo test, no simd", "cargo", "test", *plain, "--locked", "sampling", count=cargo_counts)
-    check.run("build slm2.wasm", PYTHON, "tools/build_wasm.py")
 
 
 def stubs(check: Check) -> None:
@@ -174,6 +173,7 @@ def tests(check: Check) -> None:
     workers = str(min(os.cpu_count() or 1, MAX_WORKERS))
     options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}"]
     JUNIT.unlink(missing_ok=True)
+    check.run("build slm2.wasm", PYTHON, "tools/build_wasm.py")
     check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts())
 
 
