@@ -165,6 +165,7 @@ def test_live_torch_draws_what_the_engine_draws() -> None:
     import torch  # noqa: PLC0415
     from tools.record_traces import drawn, settings  # noqa: PLC0415
 
+    torch.set_num_threads(1)
     tokens_only = torch.backends.cpu.get_cpu_capability() != "AVX512"
     steps = 0
     for setting in settings(int(os.environ.get("SLM2_SEED", "31")), full(40, 200)):
