@@ -11,7 +11,7 @@ use super::math::{float32, log};
 use super::order::Ordering;
 use super::outcome::{Numbers, Outcome, Ranked};
 use super::publisher::{self, Room};
-use super::row::{BLOCK, Survey, is_invalid, survey};
+use super::row::{BLOCK, Survey, count, is_invalid, survey};
 use super::scores::{change, changes, fell, overflow, sorted_bias};
 use super::select::Candidates;
 use crate::error::Error;
@@ -144,7 +144,7 @@ impl Sampler {
     fn look(&mut self, logits: &[f32], changed: bool) -> Result<Survey, Error> {
         let (live, rest) = logits.split_at(self.live.min(logits.len()));
         let found = survey(live, &mut self.maxima);
-        let invalid_live = found.is_suspicious() && live.iter().any(|&logit| is_invalid(logit));
+        let invalid_live = found.is_suspicious() && count(live, is_invalid) > 0;
         if invalid_live || rest.iter().any(|&logit| is_invalid(logit)) {
             return Err(invalid(logits));
         }
@@ -203,8 +203,8 @@ impl Sampler {
 
     /// Refuse a row in which a finite logit divides to an infinite one.
     fn check_quotients(&self, row: &[f32], found: Survey, temperature: f32) -> Result<(), Error> {
-        if (found.magnitude / temperature).is_finite() {
-            return Ok(()); // nor does any smaller one
+        if all_stay_finite(row, found, temperature) {
+            return Ok(());
         }
         let profile = self.config.profile;
         match row.iter().position(|&logit| fell(logit, logit / temperature, profile)) {
@@ -282,7 +282,21 @@ fn counted(row: &[f32], found: Survey, temperature: f32) -> u32 {
     if (found.magnitude / temperature).is_finite() {
         return size(row.len());
     }
-    size(row.iter().filter(|&&logit| logit / temperature > f32::NEG_INFINITY).count())
+    if all_stay_finite(row, found, temperature) {
+        return count(row, |logit| logit > f32::NEG_INFINITY);
+    }
+    count(row, |logit| logit / temperature > f32::NEG_INFINITY)
+}
+
+/// Whether no finite logit divides to an infinite one; no where it is close.
+fn all_stay_finite(row: &[f32], found: Survey, temperature: f32) -> bool {
+    if temperature >= 1.0 || (found.magnitude / temperature).is_finite() {
+        return true; // nor does any smaller one
+    }
+    // An infinity hides the greatest finite magnitude: is one of these near the end of the range?
+    let bound = f32::MAX * temperature * 0.999;
+    let (low, high) = (bound.to_bits(), f32::INFINITY.to_bits());
+    count(row, |logit| (low..high).contains(&(logit.to_bits() & 0x7FFF_FFFF))) == 0
 }
 
 fn invalid(logits: &[f32]) -> Error {

@@ -58,9 +58,13 @@ fn offsets(config: &SamplingConfig) -> bool {
 /// A bit for each id, lowest first.
 fn exclude_unset(row: &mut [f32], mask: &[u8]) {
     for (logits, &bits) in row.chunks_mut(8).zip(mask) {
-        for (at, logit) in logits.iter_mut().enumerate() {
-            if bits >> at & 1 == 0 {
-                *logit = f32::NEG_INFINITY;
+        match bits {
+            0 => logits.fill(f32::NEG_INFINITY),
+            u8::MAX => {}
+            _ => {
+                for (at, logit) in logits.iter_mut().enumerate() {
+                    *logit = if bits >> at & 1 == 0 { f32::NEG_INFINITY } else { *logit };
+                }
             }
         }
     }
