@@ -158,6 +158,9 @@ def rust(check: Check) -> None:
     check.run("clippy", "cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings")
     check.run("rustdoc", "cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet")
     check.run("cargo test", "cargo", "test", "--workspace", "--locked", "--no-fail-fast", count=cargo_counts)
+    # Without the wide registers: the plain twin in the core's own pass over a row.
+    plain = ("--package", "slm2-core", "--no-default-features", "--features", "conformance")
+    check.run("cargo test, no simd", "cargo", "test", *plain, "--locked", "sampling", count=cargo_counts)
 
 
 def fuzz(check: Check) -> None:
@@ -178,6 +181,7 @@ def tests(check: Check) -> None:
     workers = str(min(os.cpu_count() or 1, MAX_WORKERS))
     options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}"]
     JUNIT.unlink(missing_ok=True)
+    check.run("build slm2.wasm", PYTHON, "tools/build_wasm.py")
     check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts())
 
 

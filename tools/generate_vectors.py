@@ -35,6 +35,7 @@ from tools.vector_cases import (  # noqa: E402
     prompt_refusals,
     prompts,
     replies,
+    sampling,
     special_text,
     streaming,
     template,
@@ -95,6 +96,8 @@ def parts(oracle: Oracle) -> list[Part]:
         Part("counts", counts.GROUPS, counts.FLAGS),
         Part("text-in-parts", text_in_parts.GROUPS, text_in_parts.FLAGS),
         Part("replies", replies.groups(lambda text: oracle.trusted_ids(text, "contract")), replies.FLAGS),
+        Part("sampling", sampling.groups(), sampling.FLAGS),
+        Part("sampling-torch", sampling.trace_groups(), sampling.TRACE_FLAGS),
     ]
 
 

@@ -10,10 +10,25 @@ from __future__ import annotations
 
 from slm2.contract import Contract, load
 from slm2.errors import Slm2Error
+from slm2.generation import Generation
 from slm2.prompt import Prompt
+from slm2.sampling import Sample, Sampler, SamplingConfig
 from slm2.stream import StreamDecoder
 from slm2.template import Template
 from slm2.tokenizer import Finding, Tokenizer
 
-__all__ = ["Contract", "Finding", "Prompt", "Slm2Error", "StreamDecoder", "Template", "Tokenizer", "load"]
+__all__ = [
+    "Contract",
+    "Finding",
+    "Generation",
+    "Prompt",
+    "Sample",
+    "Sampler",
+    "SamplingConfig",
+    "Slm2Error",
+    "StreamDecoder",
+    "Template",
+    "Tokenizer",
+    "load",
+]
 __version__ = "0.1.0"

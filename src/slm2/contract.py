@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from os import PathLike, fsdecode
 
@@ -10,8 +10,11 @@ from slm2.artifact import PROFILES, Profile
 from slm2.engine import MAX_PRETOKEN, Engine, EngineChoice, OfOneProcess, SpecialPolicy, integer_id, select
 from slm2.errors import Slm2Error
 from slm2.files import read_file
+from slm2.generation import Generation
 from slm2.prompt import Prompt
+from slm2.reference.sampling.config import SamplingConfig
 from slm2.reply import Reply
+from slm2.sampling import Sampler
 from slm2.session import Session
 from slm2.stream import StreamDecoder
 from slm2.template import Template
@@ -72,6 +75,30 @@ class Contract(OfOneProcess):
     def stream_decoder(self, *, special: SpecialPolicy) -> StreamDecoder:
         """A streaming decoder; ``special`` says what becomes of ids of special tokens: ``refuse``, ``skip`` or ``bytes``."""
         return StreamDecoder(self.engine, special)
+
+    def sampler(self, config: SamplingConfig, prompt: Iterable[int] = (), *, record: bool = False) -> Sampler:
+        """What draws the ids of one sequence; see :class:`slm2.sampling.Sampler`.
+
+        Raises:
+            Slm2Error: ``sampling_pairing`` where the configuration is of another profile than this contract, or as the class.
+        """
+        self._check_profile(config)
+        return Sampler(self.engine, config, prompt, record=record)
+
+    def generation(self, config: SamplingConfig, prompt: Iterable[int] = (), *, special: SpecialPolicy, record: bool = False) -> Generation:
+        """Logits to text until something ends it; see :class:`slm2.generation.Generation`.
+
+        Raises:
+            Slm2Error: as :meth:`sampler`.
+        """
+        self._check_profile(config)
+        return Generation(self.engine, config, prompt, special=special, record=record)
+
+    def _check_profile(self, config: SamplingConfig) -> None:
+        """Every part reads the same word (decisions D1)."""
+        if isinstance(config, SamplingConfig) and config.profile != self.profile:
+            expected = f"the generator of a configuration of profile {self.profile}"
+            raise Slm2Error("sampling_pairing", profile=self.profile, rng=config.rng, expected=expected)
 
 
 def load(

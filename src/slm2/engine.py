@@ -12,10 +12,15 @@ import sys
 import warnings
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from slm2.artifact import Profile
 from slm2.errors import Slm2Error
+from slm2.reference.sampling.config import Rng, SamplingConfig
+
+if TYPE_CHECKING:  # slow to import, and not needed for text
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "MAX_PRETOKEN",
@@ -23,11 +28,15 @@ __all__ = [
     "EngineChoice",
     "EngineChunks",
     "EngineComposition",
+    "EngineGenerator",
     "EngineReply",
+    "EngineSampler",
     "EngineStream",
     "EngineText",
     "OfOneProcess",
+    "PortableFunction",
     "ReplyRow",
+    "SampleRow",
     "SpecialPolicy",
     "TokenRow",
     "Unit",
@@ -146,6 +155,61 @@ class EngineComposition(Protocol):
         """``(source, offset, id)`` of the texts of special tokens in callers' text (M-70)."""
 
 
+# Id, probability, log-probability, sizes, words, deciding numbers, the most probable tokens: see :class:`slm2.sampling.Sample`.
+SampleRow = tuple[int, float, float, tuple[int, int, int, int], int, tuple[float, ...], list[tuple[int, float, float]]]
+
+PortableFunction = Literal["exp", "log", "log1p"]
+
+
+class EngineSampler(Protocol):
+    """Configuration, generator and history (contract/sampling.md). A refusal changes nothing."""
+
+    def sample(self, logits: npt.NDArray[np.float32], allowed: bytes | None, top: int) -> SampleRow:
+        """Draw an id and take it into the history; ``allowed`` has a bit for each id, lowest first."""
+
+    def kept(self) -> bytes:
+        """The ids that the last step kept, rising, as little-endian u32."""
+
+    def extend(self, ids: Sequence[int]) -> None:
+        """More ids that the model has seen and the sampler did not draw."""
+
+    @property
+    def position(self) -> int:
+        """How many words were taken since the seed."""
+
+    def advance(self, words: int) -> None:
+        """Go on as if so many words had been taken."""
+
+    def state(self) -> bytes:
+        """All there is to say about the generator."""
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a saved state."""
+
+
+class EngineGenerator(Protocol):
+    """Random words from a seed."""
+
+    def word(self) -> int:
+        """The next word."""
+
+    def uniform(self) -> float:
+        """A multiple of 2^-53 in [0, 1), from two words."""
+
+    @property
+    def position(self) -> int:
+        """How many words were taken since the seed."""
+
+    def advance(self, count: int) -> None:
+        """Go on as if so many words had been taken."""
+
+    def state(self) -> bytes:
+        """All there is to say about the generator."""
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a saved state."""
+
+
 class Engine(Protocol):
     """One opened artifact. Ids are ints in [0, token_limit); offsets count bytes of the caller's text."""
 
@@ -248,6 +312,15 @@ class Engine(Protocol):
 
     def stream_decoder(self, special: SpecialPolicy) -> EngineStream:
         """A fresh streaming decoder."""
+
+    def sampler(self, config: SamplingConfig, prompt: Sequence[int], width: int) -> EngineSampler:
+        """A sampler at the beginning of its stream, over rows of ``width`` logits."""
+
+    def generator(self, rng: Rng, seed: int | str, stream: int | str) -> EngineGenerator:
+        """A generator by itself, of values that SamplingConfig would take."""
+
+    def portable(self, function: PortableFunction, values: bytes) -> bytes:
+        """exp, log or log1p of each of some little-endian float64, to compare their bits."""
 
 
 def integer_ids(field: str, ids: Iterable[int]) -> list[int]:

@@ -108,6 +108,16 @@ ErrorCode = Literal[
     "not_paired",
     "message_refused",
     "over_budget",
+    "sampling_pairing",
+    "logits_length",
+    "logits_invalid",
+    "logits_overflow",
+    "logits_excluded",
+    "allowed_length",
+    "generator_state",
+    "generation_ended",
+    "trace_invalid",
+    "trace_differs",
     "template_source",
     "source_missing",
     "source_unsupported",
@@ -530,6 +540,46 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "over_budget": (
         ("prompt_tokens", "reserve", "context", "excess"),
         "the prompt has {prompt_tokens} tokens and {reserve} are reserved, {excess} more than the context of {context}; shorten it or reserve less",
+    ),
+    "sampling_pairing": (
+        ("profile", "rng", "expected"),
+        "profile {profile} draws from {expected}; {rng} came, whose stream it does not define",
+    ),
+    "logits_length": (
+        ("found", "expected"),
+        "the row has {found} logits; this sampler takes {expected}",
+    ),
+    "logits_invalid": (
+        ("id", "found"),
+        "the logit of id {id} is {found}; logits must be finite or -Infinity: the model or its quantisation is broken at this step",
+    ),
+    "logits_overflow": (
+        ("id", "operation"),
+        "the finite logit of id {id} becomes infinite in the step {operation}; scale the logits or choose a milder value",
+    ),
+    "logits_excluded": (
+        ("width",),
+        "no id is left to draw from: all {width} logits are -Infinity or excluded by a ban, a mask or the profile",
+    ),
+    "allowed_length": (
+        ("found", "expected"),
+        "the mask of allowed ids has {found} bytes; {expected} were expected, one bit an id, lowest bit first",
+    ),
+    "generator_state": (
+        ("rng", "reason"),
+        "the saved state is none of a generator {rng}: {reason}",
+    ),
+    "generation_ended": (
+        ("reason",),
+        "the generation has ended ({reason}); begin another one",
+    ),
+    "trace_invalid": (
+        ("line", "reason"),
+        "line {line} of the trace cannot be replayed: {reason}",
+    ),
+    "trace_differs": (
+        ("step", "field", "expected", "found"),
+        "step {step} of the trace differs in {field}: {expected} is recorded, the replay gives {found}",
     ),
     "template_source": (
         ("place", "reason"),

@@ -67,12 +67,12 @@ def test_every_error_code_is_raised_somewhere() -> None:
 
 
 def test_every_cited_clause_exists() -> None:
-    """Of Tokenizer2, streams, Template2, Prompt2, normalisation and threats: a letter, a hyphen, a number."""
+    """Of Tokenizer2, streams, Template2, Prompt2, Sampling2, normalisation and threats: a letter, a hyphen, a number."""
     texts = {name: text_of(name) or "" for name in FILES if re.match(r"(src|crates|tests|contract|tools|docs)/", name)}
     pages = [text for name, text in texts.items() if re.fullmatch(r"contract/[\w-]+\.md", name)]
     defined = set(re.findall(r"\*\*([A-Z]-[0-9]+)\*\*", "\n".join(pages)))
-    assert {"T-1", "D-1", "M-1", "P-1", "X-1"} <= defined
-    cited = {(name, clause) for name, text in texts.items() for clause in re.findall(r"\b[DMNPTX]-[0-9]+\b", text)}
+    assert {"T-1", "D-1", "M-1", "P-1", "S-1", "X-1"} <= defined
+    cited = {(name, clause) for name, text in texts.items() for clause in re.findall(r"\b(?<!-)[DMNPSTX]-[0-9]+\b(?!-)", text)}
     assert sorted((name, clause) for name, clause in cited if clause not in defined) == []
 
 

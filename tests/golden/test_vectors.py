@@ -28,7 +28,7 @@ DIGEST_FILES = ["vocabulary.json", "scalars.json"]
 # Clauses without a question of their own: definitions, duties of hosts and sessions, other artifacts.
 # What the machine is, and what no sequence of calls can show: tests/unit/test_program.py, tests/unit/test_session.py.
 MACHINE = {*(f"M-{number}" for number in range(75, 87)), "M-97", "M-106", "M-107"}
-WITHOUT_VECTORS = {"D-8", "M-1", "M-3", "M-38", "M-66", "M-72", *MACHINE, "P-1", "P-2", "P-30", "P-31", "P-51"}
+WITHOUT_VECTORS = {"D-8", "M-1", "M-3", "M-38", "M-66", "M-72", *MACHINE, "P-1", "P-2", "P-30", "P-31", "P-51", "S-4"}
 
 every_file = pytest.mark.parametrize("name", FILES)
 every_engine = pytest.mark.parametrize("choice", ["native", "reference"])
@@ -96,7 +96,7 @@ def test_ids_are_unique_and_flags_are_explained() -> None:
 
 def test_clauses_exist_and_have_vectors() -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES.glob("*.md")]
-    clauses = {clause for text in texts for clause in re.findall(r"\*\*([TDMP]-\d+)\*\*", text)}
+    clauses = {clause for text in texts for clause in re.findall(r"\*\*([TDMPS]-\d+)\*\*", text)}
     cited = {vector["clause"] for vector in all_vectors()}
     assert cited <= clauses
     assert clauses - cited == WITHOUT_VECTORS

@@ -13,6 +13,7 @@ from tools.vector_cases import prompts, streaming
 from tools.vector_cases.case import Case, output_text
 from tools.vector_cases.oracle import Oracle, as_bytes, is_normal
 
+from slm2.conformance.sampling import OPERATIONS as SAMPLING_OPERATIONS
 from slm2.conformance.suite import InProcess
 
 __all__ = ["Answers"]
@@ -38,7 +39,9 @@ class Answers:
         if case.error is not None:
             code, fields = case.error
             return "contract", {"error": {"code": code, "fields": self._spelled(fields)}}
-        if case.op in ("reply", "session") or (case.op == "render" and _is_ours(case)):
+        if case.op == "sample_kept" and case.expect is not None:
+            return "publisher", {"expect": dict(case.expect)}
+        if case.op in SAMPLING_OPERATIONS or case.op in ("reply", "session") or (case.op == "render" and _is_ours(case)):
             return "contract", self._references(case, profile)
         if case.op == "render":
             return "publisher", self._rendered(case, profile)

@@ -182,6 +182,20 @@ pub enum ErrorCode {
     TemplateEvent,
     /// Fields: `digest`.
     NoTemplate,
+    /// Fields: `profile`, `rng`, `expected`.
+    SamplingPairing,
+    /// Fields: `found`, `expected`.
+    LogitsLength,
+    /// Fields: `id`, `found`.
+    LogitsInvalid,
+    /// Fields: `id`, `operation`.
+    LogitsOverflow,
+    /// Fields: `width`.
+    LogitsExcluded,
+    /// Fields: `found`, `expected`.
+    AllowedLength,
+    /// Fields: `rng`, `reason`.
+    GeneratorState,
 }
 
 impl ErrorCode {
@@ -278,6 +292,13 @@ impl ErrorCode {
             Self::CannotContinue => "cannot_continue",
             Self::TemplateEvent => "template_event",
             Self::NoTemplate => "no_template",
+            Self::SamplingPairing => "sampling_pairing",
+            Self::LogitsLength => "logits_length",
+            Self::LogitsInvalid => "logits_invalid",
+            Self::LogitsOverflow => "logits_overflow",
+            Self::LogitsExcluded => "logits_excluded",
+            Self::AllowedLength => "allowed_length",
+            Self::GeneratorState => "generator_state",
         }
     }
 }

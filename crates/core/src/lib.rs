@@ -1,7 +1,7 @@
 //! The engine of SLM2: one sealed artifact in, token ids and text out, the same bits on every host.
 //!
 //! [`Artifact`] checks every byte of an artifact before anything uses it (contract/artifact.md); [`Tokenizer`] turns text
-//! into ids and ids into bytes, [`StreamDecoder`] ids into text as they come. Nothing here asks its host about anything: no
+//! into ids and ids into bytes, [`StreamDecoder`] ids into text as they come; [`sampling`] draws ids. Nothing here asks its host about anything: no
 //! clock, no environment, no Unicode tables, no hash order. Every refusal is an [`Error`] with a code of
 //! contract/errors.toml, and no input reaches a panic.
 
@@ -17,6 +17,7 @@ mod error;
 mod error_code;
 mod ids;
 mod json;
+pub mod sampling;
 mod stream;
 mod template;
 mod tokenizer;

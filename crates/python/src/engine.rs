@@ -13,6 +13,7 @@ use crate::batch;
 use crate::errors;
 use crate::integers::Integers;
 use crate::reply::NativeReply;
+use crate::sampler::{self, NativeGenerator, NativeSampler};
 use crate::scratches::{Scratches, Workshop};
 use crate::stream::NativeStream;
 use crate::template::NativeComposition;
@@ -337,6 +338,29 @@ impl NativeEngine {
     /// A reader of one reply, which begins in the state in which a prompt ended.
     fn reply_reader(&self, py: Python<'_>, state: &str) -> PyResult<NativeReply> {
         NativeReply::new(py, Arc::clone(&self.artifact), state)
+    }
+
+    /// A sampler at the beginning of its stream, over rows of `width` logits.
+    fn sampler(&self, config: &Bound<'_, PyAny>, prompt: &Bound<'_, PyAny>, width: usize) -> PyResult<NativeSampler> {
+        let prompt = Ids::of_iterable(prompt)?;
+        NativeSampler::new(config, &prompt.numbers, width, self.artifact.token_limit() as usize)
+    }
+
+    /// A generator by itself.
+    #[allow(clippy::unused_self)] // as the protocol has it
+    fn generator(
+        &self,
+        rng: &Bound<'_, PyAny>,
+        seed: &Bound<'_, PyAny>,
+        stream: &Bound<'_, PyAny>,
+    ) -> PyResult<NativeGenerator> {
+        NativeGenerator::new(rng, seed, stream)
+    }
+
+    /// exp, log or log1p of each of some little-endian float64.
+    #[allow(clippy::unused_self, clippy::needless_pass_by_value)] // as the protocol has it
+    fn portable<'py>(&self, function: &Bound<'py, PyAny>, values: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
+        sampler::portable(function.py(), function, &values)
     }
 
     /// A fresh streaming decoder.

@@ -9,6 +9,7 @@ mod engine;
 mod errors;
 mod integers;
 mod reply;
+mod sampler;
 mod scratches;
 mod stream;
 mod template;
@@ -24,6 +25,8 @@ mod _engine {
     use super::engine::NativeEngine;
     #[pymodule_export]
     use super::reply::NativeReply;
+    #[pymodule_export]
+    use super::sampler::{NativeGenerator, NativeSampler};
     #[pymodule_export]
     use super::stream::NativeStream;
     #[pymodule_export]

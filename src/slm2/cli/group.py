@@ -24,6 +24,8 @@ COMMANDS = {
     "info": "Say which engine, artifact and versions are in use.",
     "inspect": "Show what is in an artifact.",
     "render": "Render a conversation with the chat template.",
+    "replay": "Replay a trace of draws, and name the first step that differs.",
+    "sample": "Draw an id for each row of logits.",
     "verify": "Check an artifact and an engine against the contract.",
 }
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slm2.artifact import PROFILES, Profile
+from slm2.conformance import sampling
 from slm2.contract import Contract
 from slm2.engine import Engine
 from slm2.errors import Slm2Error
@@ -349,4 +350,5 @@ OPERATIONS: dict[str, Callable[[Contract, Vector], Outcome]] = {
     "session": _session,
     "assemble": _assemble,
     "assemble_tokens": _assemble_tokens,
+    **sampling.OPERATIONS,
 }

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
+import numpy as np
+
 from slm2.artifact import Artifact, Profile, program, read
 from slm2.artifact.layout import integer_bytes, integers
 from slm2.errors import Slm2Error
@@ -13,6 +15,10 @@ from slm2.reference import rendering, tokenizer
 from slm2.reference.chunks import ReferenceChunks, ReferenceText
 from slm2.reference.reply import ReplyEvent, ReplyReader
 from slm2.reference.request import composed
+from slm2.reference.sampling import portable_math
+from slm2.reference.sampling.config import Rng, SamplingConfig, stream_number
+from slm2.reference.sampling.generators import ReferenceGenerator
+from slm2.reference.sampling.sampler import ReferenceSampler
 from slm2.reference.stream import ReferenceStream
 from slm2.reference.tokenizer import Settings, Special, Unit
 from slm2.reference.utf8 import to_utf8
@@ -77,6 +83,9 @@ class ReferenceReply:
 
 def _row(event: ReplyEvent) -> tuple[str, str, list[int], str, str, str]:
     return event.kind, event.text, list(event.ids), event.name, event.arguments, event.reason
+
+
+PortableFunction = Literal["exp", "log", "log1p"]
 
 
 class ReferenceEngine:
@@ -196,6 +205,16 @@ class ReferenceEngine:
 
     def stream_decoder(self, special: Special) -> ReferenceStream:
         return ReferenceStream(self._artifact, special)
+
+    def sampler(self, config: SamplingConfig, prompt: Sequence[int], width: int) -> ReferenceSampler:
+        return ReferenceSampler(config, prompt, width, self.token_limit)
+
+    def generator(self, rng: Rng, seed: int | str, stream: int | str) -> ReferenceGenerator:
+        return ReferenceGenerator(rng, seed, stream_number(stream))
+
+    def portable(self, function: PortableFunction, values: bytes) -> bytes:
+        apply = {"exp": portable_math.exp, "log": portable_math.log, "log1p": portable_math.log1p}[function]
+        return apply(np.frombuffer(values, "<f8")).astype("<f8").tobytes()
 
 
 def _bytes(data: str | bytes) -> bytes:

@@ -6,6 +6,8 @@
 mod chunks;
 mod corruption;
 mod refusals;
+#[cfg(feature = "conformance")]
+mod sampling;
 mod special;
 mod stream;
 mod support;
