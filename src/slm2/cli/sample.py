@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from slm2.cli.common import contract_options, open_contract, read_bytes, write_bytes
-from slm2.contract import reading
 from slm2.engine import EngineChoice
 from slm2.errors import Slm2Error
+from slm2.files import reading
 from slm2.reference.json_text import json_type, read_json
 from slm2.sampling import Sampler, SamplingConfig
 
