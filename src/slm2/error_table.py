@@ -100,6 +100,7 @@ ErrorCode = Literal[
     "template_event",
     "no_template",
     "tool_not_convertible",
+    "reply_refused",
     "no_prompt",
     "checkpoint_refused",
     "bad_identifier",
@@ -109,6 +110,7 @@ ErrorCode = Literal[
     "message_refused",
     "over_budget",
     "sampling_pairing",
+    "rows_length",
     "logits_length",
     "logits_invalid",
     "logits_overflow",
@@ -509,6 +511,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("tool", "reason"),
         "tool {tool} cannot be made a JSON schema: {reason}; write its schema by hand and pass that",
     ),
+    "reply_refused": (
+        ("position", "id"),
+        "id {id} at position {position} has no place in a reply: it is a structural token that no reply holds there, or comes after the end of the turn; pass the ids before it",
+    ),
     "no_prompt": (
         (),
         "no prompt waits for a reply, or the reply has no ids; extend the session before",
@@ -544,6 +550,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "sampling_pairing": (
         ("profile", "rng", "expected"),
         "profile {profile} draws from {expected}; {rng} came, whose stream it does not define",
+    ),
+    "rows_length": (
+        ("found", "expected"),
+        "the array has {found} rows; the trace has {expected} steps, and needs one row for each",
     ),
     "logits_length": (
         ("found", "expected"),

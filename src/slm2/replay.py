@@ -68,13 +68,13 @@ def replay(trace: Trace, engine: Engine, logits: npt.NDArray[np.float32]) -> int
 
     Raises:
         Slm2Error: ``trace_differs`` for the first step that is not as it must be; ``trace_invalid``;
-            ``logits_length`` where a row is missing.
+            ``rows_length`` where there is not one row for each step; ``logits_length``.
     """
     config = _config(trace)
     sampler = Sampler(engine, config, trace.head["prompt"], width=trace.head["width"], record=True)
     steps = sum("step" in line for line in trace.lines)
     if len(logits) != steps:
-        raise Slm2Error("logits_length", found=len(logits), expected=steps)
+        raise Slm2Error("rows_length", found=len(logits), expected=steps)
     rows = iter(logits)
     for number, line in enumerate(trace.lines, start=2):
         if "step" not in line:

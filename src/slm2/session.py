@@ -184,11 +184,15 @@ class Session(OfOneProcess):
         """Add the reply to the last prompt by its ids, which are then in the cache.
 
         Returns:
-            What it says. Faults among it do not refuse it: its message has what was well formed.
+            What it says. Faults in its form (no ``</think>``, a call that is no JSON) do not refuse it: its message
+            has what is well formed.
+
+        A reply is added whole, once; to read it as it comes, use ``contract.reply(delta.state)`` and add ``reply.ids`` in the end. One
+        that was cut inside a character, or stopped at a token that is no part of a turn (``<|endoftext|>``), is added without those ids.
 
         Raises:
-            Slm2Error: ``no_prompt`` where no prompt waits for a reply; ``structural_id`` for a structural id that no reply may hold there;
-                ``ill_formed_text``; ``token_id_out_of_range``; the session is as before.
+            Slm2Error: ``no_prompt`` where no prompt waits for a reply; ``reply_refused`` for a structural id that no reply may hold there,
+                or an id after the end of the turn; ``ill_formed_text``; ``token_id_out_of_range``; the session is as before.
         """
         taken = integer_ids("ids", ids)
         state, events = self._replied(self._state, taken)
@@ -485,7 +489,7 @@ def _read(engine: Engine, state: str, ids: list[int]) -> tuple[Reply, list[Reply
         if event.kind == "ill_formed":
             raise Slm2Error("ill_formed_text", position=len(ids), id=ids[-1], text="", pending=event.text)
         if event.kind == "unexpected":
-            raise Slm2Error("structural_id", position=_position(events, event), id=event.ids[-1])
+            raise Slm2Error("reply_refused", position=_position(events, event), id=event.ids[-1])
     # Ids after a scalar value that is still open are no text either.
     events += reader.finish()
     if events[-1].kind == "ill_formed":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("sample")
-@click.option("--config", "config_file", metavar="C.json", required=True, help="Fields of SamplingConfig by name.")
+@click.option("--config", "config_file", metavar="C.json", required=True, help="Fields of SamplingConfig by name; see docs/sampling.md.")
 @click.option("--logits", "logits_file", metavar="L.npy", required=True, help="Array of float32, [steps, 151936].")
 @click.option("--history", "history_file", metavar="H.json", help="Array of the ids before the first step.")
 @click.option("--trace", "trace_file", metavar="T.jsonl", help="Write a trace there, for slm2 replay.")
@@ -37,6 +37,8 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     engine: EngineChoice,
 ) -> None:
     """Draw an id for each row of logits.
+
+    Every row is drawn: max_tokens, stop_ids and stop_strings end nothing here.
 
     Prints one JSON object a line: step, id, kept (how many ids were left to draw from), probability, words (taken from the generator).
     Each id drawn is in the history of the next step.
