@@ -19,7 +19,7 @@ ALPHABETS = ["ab", "a", "<|>", "aé", "ab ", "\u4e2d\u4e00a"]
 def engines(texts: list[bytes]) -> tuple[Engine, Engine]:
     """The small artifact with other special tokens."""
     special = [(len(SMALL.tokens) + 3 * number, text) for number, text in enumerate(texts)]
-    data = seal(Parts(SMALL.tokens, special, SMALL.dfa, SMALL.merges, SMALL.normalization, SMALL.facts, SMALL.provenance))
+    data = seal(Parts(SMALL.tokens, special, SMALL.dfa, SMALL.merges, SMALL.normalization, SMALL.facts, SMALL.provenance, None))
     return select("native", data), select("reference", data)
 
 

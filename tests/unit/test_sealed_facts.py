@@ -22,7 +22,7 @@ def sealed(facts: Facts | None, left_out: tuple[bytes, bytes] | None) -> bytes:
     ids = {token: token_id for token_id, token in enumerate(small.tokens)}
     merges = [(ids[left], ids[right], ids[left + right]) for left, right in SMALL["MERGES"] if (left, right) != left_out]
     built = double_array.build(merges, lambda _done, _total: None)
-    return seal(Parts(small.tokens, small.special, small.dfa, built, small.normalization, facts, small.provenance))
+    return seal(Parts(small.tokens, small.special, small.dfa, built, small.normalization, facts, small.provenance, None))
 
 
 @pytest.mark.parametrize("name", ["native", "reference"])

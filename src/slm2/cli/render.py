@@ -52,8 +52,8 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     """Render a conversation with the chat template.
 
     FILE (or stdin) is {"messages": [...], "tools": [...], "enable_thinking": true, "add_generation_prompt": true,
-    "continue_final_message": false, "preserve_thinking": false}. All but the messages may be left out: then there are no tools, enable_thinking is the model's choice, and
-    the rest is false. The text form is for people: it must not be encoded again.
+    "continue_final_message": false, "preserve_thinking": false}. All but the messages may be left out: then there are no tools,
+    enable_thinking is the model's choice, and the rest is false. The text form is for people: it must not be encoded again.
     """
     contract = open_contract(artifact, engine, profile)
     if jsonl:
