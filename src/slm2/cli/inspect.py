@@ -20,8 +20,8 @@ from slm2.errors import Slm2Error
 @click.argument("file", metavar="FILE")
 @click.option("--dfa-dot", is_flag=True, help="Print the pre-tokenizer's automaton as Graphviz dot instead.")
 @click.option("--template", "machine", is_flag=True, help="Show the template program instead: what is proved about it, and its tables.")
-@click.option("--dot", "as_dot", is_flag=True, help="With --template: print the machine as Graphviz dot.")
-@click.option("--svg", "as_svg", is_flag=True, help="With --template: print the machine as SVG.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the machine of the template as Graphviz dot (--template is implied).")
+@click.option("--svg", "as_svg", is_flag=True, help="Print the machine of the template as SVG (--template is implied).")
 def command(file: str, dfa_dot: bool, machine: bool, as_dot: bool, as_svg: bool) -> None:
     """Show what is in an artifact.
 

@@ -13,10 +13,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-__all__ = ["plot_step"]
+__all__ = ["check_plot", "plot_step"]
 
 _SHOWN = 40
 _KEPT, _DRAWN, _CUT = "#4477aa", "#cc6677", "#555555"
+
+
+def check_plot(path: str) -> None:
+    """Whether a picture can be drawn there, before anything else is done.
+
+    Raises:
+        Slm2Error: ``dependency_missing``, ``invalid_value``.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise Slm2Error("dependency_missing", package="matplotlib", extra="plot")
+    if not path.endswith((".svg", ".png")):
+        raise Slm2Error("invalid_value", field="plot", expected="a name that ends in .svg or .png", found=repr(path))
 
 
 def plot_step(sampler: Sampler, row: npt.NDArray[np.float32], path: str) -> Sample:
@@ -30,10 +42,7 @@ def plot_step(sampler: Sampler, row: npt.NDArray[np.float32], path: str) -> Samp
     Raises:
         Slm2Error: ``dependency_missing``, ``file_unwritable``, ``invalid_value``, or what :meth:`Sampler.sample` raises.
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise Slm2Error("dependency_missing", package="matplotlib", extra="plot")
-    if not path.endswith((".svg", ".png")):
-        raise Slm2Error("invalid_value", field="plot", expected="a name that ends in .svg or .png", found=repr(path))
+    check_plot(path)
     from matplotlib import rc_context  # noqa: PLC0415  (an extra)
     from matplotlib.figure import Figure  # noqa: PLC0415
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slm2.cli.common import contract_options, open_contract, read_bytes, write_bytes
+from slm2.cli.plot import check_plot, plot_step
 from slm2.engine import EngineChoice
 from slm2.errors import Slm2Error
 from slm2.files import reading
@@ -46,6 +47,8 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     config = _config(config_file)
     history = _history(history_file)
     rows = read_rows(logits_file)
+    if plot_file is not None:
+        check_plot(plot_file)
     contract = open_contract(artifact, engine, config.profile)
     sampler = Sampler(contract.engine, config, history, record=trace_file is not None)
     for step, row in enumerate(rows):
@@ -55,8 +58,6 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     if trace_file is not None:
         _write(trace_file, sampler.trace().to_jsonl())
     if plot_file is not None and len(rows):
-        from slm2.cli.plot import plot_step  # noqa: PLC0415  (matplotlib is an extra)
-
         before = Sampler(contract.engine, config, history)
         for row in rows[:-1]:
             before.sample(row)
