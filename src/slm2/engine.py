@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from slm2.artifact import Profile
-from slm2.errors import Slm2Error
+from slm2.errors import LONGEST_SHOWN, Slm2Error
 from slm2.reference.sampling.config import Rng, SamplingConfig
 
 if TYPE_CHECKING:  # slow to import, and not needed for text
@@ -45,6 +45,7 @@ __all__ = [
     "native_reason",
     "packed_ids",
     "select",
+    "shown_integer",
 ]
 
 EngineChoice = Literal["auto", "native", "reference"]
@@ -331,6 +332,11 @@ def integer_ids(field: str, ids: Iterable[int]) -> list[int]:
     """
     if isinstance(ids, str | bytes | bytearray | Set | Mapping) or not isinstance(ids, Iterable):
         raise Slm2Error("invalid_type", field=field, expected="a sequence of integers", found=type(ids).__name__)
+    if isinstance(ids, memoryview):
+        try:
+            ids = ids.tolist()
+        except (ValueError, NotImplementedError):  # released, or of another format
+            raise Slm2Error("invalid_type", field=field, expected="a sequence of integers", found="memoryview") from None
     return [integer_id(f"{field}[{position}]", token_id) for position, token_id in enumerate(ids)]
 
 
@@ -365,6 +371,12 @@ def integer_id(field: str, token_id: int) -> int:
     if not hasattr(type(token_id), "__index__"):
         raise Slm2Error("invalid_type", field=field, expected="an integer", found=type(token_id).__name__)
     return operator.index(token_id)
+
+
+def shown_integer(value: int) -> str:
+    """An integer for an error, in digits where they are few: Python refuses to write thousands of them."""
+    number = operator.index(value)
+    return str(number) if number.bit_length() <= LONGEST_SHOWN else f"an integer of {number.bit_length()} bits"
 
 
 class OfOneProcess:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from slm2.error_table import ERRORS, ErrorCode
 
-__all__ = ["ErrorCode", "Slm2Error"]
+__all__ = ["LONGEST_SHOWN", "ErrorCode", "Slm2Error"]
+
+# Bits of an integer that an error still writes in digits.
+LONGEST_SHOWN = 128
 
 
 class Slm2Error(Exception):
@@ -19,9 +22,10 @@ class Slm2Error(Exception):
         names, message = ERRORS[code]
         if set(names) != fields.keys():
             raise TypeError(f"error {code} has the fields {names}, not {sorted(fields)}")
+        fields = {name: _printable(fields[name]) for name in names}
         super().__init__(message.format(**fields))
         self.code: ErrorCode = code
-        self.fields: dict[str, object] = {name: fields[name] for name in names}
+        self.fields: dict[str, object] = fields
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_restore, (self.code, self.fields))
@@ -29,6 +33,13 @@ class Slm2Error(Exception):
     def to_dict(self) -> dict[str, object]:
         """The form that the command line prints: code and message, then the fields."""
         return {"code": self.code, "message": str(self), **self.fields}
+
+
+def _printable(value: object) -> object:
+    """A field as it is, but for an integer of so many digits that neither Python nor a reader of JSON would take it."""
+    if isinstance(value, int) and value.bit_length() > LONGEST_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    return value
 
 
 def _restore(code: ErrorCode, fields: dict[str, object]) -> Slm2Error:

@@ -122,6 +122,7 @@ class Generation(OfOneProcess):
         except Slm2Error as error:
             if error.code != "ill_formed_text":
                 self._refused = error.code
+                self._text.append(self._strings.release())  # what was held back is part of what was generated (S-84)
                 raise
             text, failed = str(error.fields["text"]), True
         text = self._strings.push(text)

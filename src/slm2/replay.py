@@ -9,7 +9,7 @@ from slm2.errors import Slm2Error
 from slm2.reference.sampling.config import SamplingConfig, stream_number
 from slm2.reference.sampling.draws import check_draw
 from slm2.reference.sampling.generators import generator, restored
-from slm2.reference.sampling.trace import Trace, digest_of_ids, link
+from slm2.reference.sampling.trace import GrowingDigest, Trace, link
 from slm2.sampling import Sampler
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def audit(trace: Trace) -> int:
     """
     config = _config(trace)
     source = generator(config.rng, config.seed, stream_number(config.stream))
-    history, steps = list(trace.head["prompt"]), 0
-    chain = digest_of_ids(history)
+    history, steps = GrowingDigest(trace.head["prompt"]), 0
+    chain = history.hex()
     for line in trace.lines:
         chain = link(chain, line)
         if "step" not in line:
@@ -43,14 +43,14 @@ def audit(trace: Trace) -> int:
             elif name == "restore":
                 source = restored(config.rng, bytes.fromhex(value))
             else:
-                history += value
+                history.add(value)
             continue
         _expect(line, "chain", chain)
         _expect(line, "step", steps)
-        _expect(line, "history", digest_of_ids(history))
+        _expect(line, "history", history.hex())
         _expect(line, "position", source.position)
         check_draw(line, config, source, trace.head["width"])
-        history.append(line["id"])
+        history.add([line["id"]])
         steps += 1
     return steps
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from typing import cast
 
 from slm2.engine import Engine, OfOneProcess, ReplyRow, integer_ids
+from slm2.errors import Slm2Error
 from slm2.reference.reply import Kind, ReplyEvent
+from slm2.reference.utf8 import to_utf8
 
 __all__ = ["Reply", "ReplyEvent"]
 
@@ -28,9 +30,11 @@ class Reply(OfOneProcess):
         """Begin.
 
         Raises:
-            Slm2Error: ``invalid_value`` where no reply begins in this state, ``no_template``.
+            Slm2Error: ``invalid_value`` where no reply begins in this state, ``invalid_type``, ``no_template``.
         """
-        self._reader = engine.reply_reader(state)
+        if not isinstance(state, str):
+            raise Slm2Error("invalid_type", field="state", expected="a state's name", found=type(state).__name__)
+        self._reader = engine.reply_reader(to_utf8(state).decode("utf-8"))
         self.ids: list[int] = []
         self.faults: list[ReplyEvent] = []
         self._content: list[str] = []

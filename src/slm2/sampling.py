@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fsdecode
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from slm2.engine import Engine, EngineGenerator, OfOneProcess, integer_id, integer_ids
+from slm2.engine import Engine, EngineGenerator, OfOneProcess, integer_id, integer_ids, shown_integer
 from slm2.errors import Slm2Error
 from slm2.reference.sampling.config import PUBLISHER_STREAM, RNGS, WIDTH, Rng, SamplingConfig
-from slm2.reference.sampling.trace import Trace, digest
+from slm2.reference.sampling.trace import MOST_LOGITS, Trace, digest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,12 +99,14 @@ class Sampler(OfOneProcess):
         """
         if not isinstance(config, SamplingConfig):
             raise Slm2Error("invalid_type", field="config", expected="a SamplingConfig", found=type(config).__name__)
-        if not 1 <= integer_id("width", width) <= 2**24:
-            raise Slm2Error("invalid_value", field="width", expected="an integer from 1 to 2^24", found=str(width))
+        if not 1 <= integer_id("width", width) <= MOST_LOGITS:
+            raise Slm2Error("invalid_value", field="width", expected="an integer from 1 to 2^24", found=shown_integer(width))
         ids = integer_ids("prompt", prompt)
         self.config, self.width = config, width
         self._sampler = engine.sampler(config, ids, width)
         self._trace = Trace.begin(config, ids, width) if record else None
+        # A draw and its line belong together, whichever thread comes next.
+        self._recording = RLock()
 
     def sample(self, logits: Any, *, allowed: Any = None, top: int = 0) -> Sample:  # noqa: ANN401  (arrays of several libraries)
         """Draw an id of one row of logits, and take it into the history.
@@ -121,10 +125,12 @@ class Sampler(OfOneProcess):
         row = _row(logits)
         mask = allowed if allowed is None or type(allowed) is bytes else _mask(allowed, self.width)
         if not 0 <= integer_id("top", top) <= self.width:
-            raise Slm2Error("invalid_value", field="top", expected=f"an integer from 0 to {self.width}", found=str(top))
-        position = self._sampler.position if self._trace is not None else 0
-        drawn = Sample._make(self._sampler.sample(row, mask, top))
-        if self._trace is not None:
+            raise Slm2Error("invalid_value", field="top", expected=f"an integer from 0 to {self.width}", found=shown_integer(top))
+        if self._trace is None:
+            return Sample._make(self._sampler.sample(row, mask, top))
+        with self._recording:
+            position = self._sampler.position
+            drawn = Sample._make(self._sampler.sample(row, mask, top))
             inputs = {"logits": digest(row.tobytes()), "allowed": None if mask is None else digest(mask)}
             self._trace.add_step(inputs, position, drawn._asdict(), digest(self._sampler.kept()))
         return drawn
@@ -142,9 +148,10 @@ class Sampler(OfOneProcess):
             Slm2Error: ``invalid_type``, ``token_id_out_of_range``.
         """
         taken = integer_ids("ids", ids)
-        self._sampler.extend(taken)
-        if self._trace is not None:
-            self._trace.add_event("extend", taken)
+        with self._recording:
+            self._sampler.extend(taken)
+            if self._trace is not None:
+                self._trace.add_event("extend", taken)
 
     @property
     def position(self) -> int:
@@ -158,10 +165,11 @@ class Sampler(OfOneProcess):
             Slm2Error: ``invalid_type``, ``invalid_value``.
         """
         if not 0 <= integer_id("words", words) <= _U64:
-            raise Slm2Error("invalid_value", field="words", expected="an integer from 0 to 2^64 - 1", found=str(words)[:40])
-        self._sampler.advance(words)
-        if self._trace is not None:
-            self._trace.add_event("advance", words)
+            raise Slm2Error("invalid_value", field="words", expected="an integer from 0 to 2^64 - 1", found=shown_integer(words))
+        with self._recording:
+            self._sampler.advance(words)
+            if self._trace is not None:
+                self._trace.add_event("advance", operator.index(words))
 
     def state(self) -> bytes:
         """The state of the generator, to be kept as it is (contract/sampling.md, S-35). The history is not in it."""
@@ -175,9 +183,10 @@ class Sampler(OfOneProcess):
         """
         if not isinstance(state, bytes):
             raise Slm2Error("invalid_type", field="state", expected="bytes", found=type(state).__name__)
-        self._sampler.restore(state)
-        if self._trace is not None:
-            self._trace.add_event("restore", state.hex())
+        with self._recording:
+            self._sampler.restore(state)
+            if self._trace is not None:
+                self._trace.add_event("restore", state.hex())
 
     def trace(self) -> Trace:
         """What was recorded so far.
@@ -201,6 +210,10 @@ def sample_batch(samplers: Sequence[Sampler], logits: Any, *, top: int = 0) -> l
     Raises:
         Slm2Error: as :meth:`Sampler.sample`; rows before the one refused were drawn. ``logits_length`` where there is not a row for each.
     """
+    if not isinstance(samplers, Sequence) or not all(isinstance(sampler, Sampler) for sampler in samplers):
+        raise Slm2Error("invalid_type", field="samplers", expected="a sequence of Samplers", found=type(samplers).__name__)
+    if not hasattr(type(logits), "__len__") or getattr(logits, "ndim", 1) == 0:
+        raise Slm2Error("invalid_type", field="logits", expected="an array of rows", found=_kind(logits))
     if len(samplers) != len(logits):
         raise Slm2Error("logits_length", found=len(logits), expected=len(samplers))
     return [sampler.sample(row, top=top) for sampler, row in zip(samplers, logits, strict=True)]
@@ -318,7 +331,7 @@ def config_from_preset(name: str, **explicit: Any) -> SamplingConfig:  # noqa: A
     Raises:
         Slm2Error: ``invalid_value``, or what :class:`SamplingConfig` raises.
     """
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise Slm2Error("invalid_value", field="preset", expected=" or ".join(PRESETS), found=repr(name))
     return SamplingConfig.from_dict({**PRESETS[name].values, **explicit})
 
@@ -338,10 +351,12 @@ def config_from_generation_config(path: str | PathLike[str], **explicit: Any) ->
         Slm2Error: ``file_unreadable``; ``missing_field`` for what neither the file nor the caller says; ``unknown_field`` for a setting
             that this sampler does not have; ``invalid_value`` where the file says ``do_sample: false`` and no temperature is given.
     """
+    if not isinstance(path, str | PathLike):
+        raise Slm2Error("invalid_type", field="path", expected="a path", found=type(path).__name__)
     name = fsdecode(path)
     try:
         values = json.loads(Path(name).read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Slm2Error("file_unreadable", path=name, reason=getattr(error, "strerror", None) or str(error)) from None
     if not isinstance(values, dict):
         raise Slm2Error("invalid_type", field=name, expected="object", found=type(values).__name__)

@@ -19,7 +19,7 @@ from slm2.engine import Engine, OfOneProcess, integer_ids
 from slm2.errors import Slm2Error
 from slm2.reference import template
 from slm2.reference.events import Conversation, Event, Options, last_query, of_end, of_message, of_tools
-from slm2.reference.json_text import read_json, write_json
+from slm2.reference.json_text import json_type, read_json, write_json
 from slm2.reference.messages import Message, ToolCall, parse, parse_tools
 from slm2.reference.pieces import Fragment, Item, Piece, Structural
 from slm2.reply import Reply, ReplyEvent
@@ -31,6 +31,8 @@ __all__ = ["Delta", "Loss", "Reason", "Session"]
 Reason = Literal["reasoning", "rewritten", "generation_prompt", "later"]
 
 _CHECKPOINT = "slm2 session 1"
+# Objects and lists in one another (M-31), those of the message itself included.
+_DEEPEST = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +147,22 @@ class Session(OfOneProcess):
             preserve_thinking: as there (M-58); a reply that came by its ids then keeps them, and the cache only ever grows.
 
         Raises:
-            Slm2Error: ``no_template``, or what tools are refused with.
+            Slm2Error: ``no_template``, ``invalid_type``, or what tools are refused with.
         """
         self._engine = engine
         self._profile: Profile = profile
         self._program: Program = TemplateProgram(engine).of_artifact
         self._ids = {text: token_id for token_id, text in engine.special_tokens}
         self._tools = parse_tools(as_schemas(tools))
+        _check_flag("enable_thinking", enable_thinking, may_be_absent=True)
+        _check_flag("preserve_thinking", preserve_thinking, may_be_absent=False)
         self._options = Options(enable_thinking=enable_thinking, add_generation_prompt=True, preserve_thinking=preserve_thinking)
         self._state = _EMPTY
 
     @property
     def messages(self) -> list[Mapping[str, object]]:
-        """The conversation so far; replies are in it as they were read."""
-        return list(self._state.given)
+        """The conversation so far, as a copy; replies are in it as they were read."""
+        return [_copy(message) for message in self._state.given]
 
     @property
     def cached_ids(self) -> list[int]:
@@ -175,6 +179,7 @@ class Session(OfOneProcess):
         Raises:
             Slm2Error: a code of contract/template.md; the session is as before.
         """
+        _check_flag("enable_thinking", enable_thinking, may_be_absent=True)
         options = self._options if enable_thinking is None else replace(self._options, enable_thinking=enable_thinking)
         state, delta = self._extended(self._state, messages, options)
         self._state = state
@@ -203,6 +208,9 @@ class Session(OfOneProcess):
         """The prompt up to the last turn in the form that it has once a user turn follows, for prefilling while the model is idle.
 
         The session does not change; to follow it, :meth:`settle`.
+
+        Raises:
+            Slm2Error: ``role_order`` where the last turn is a user's, after which no other may come.
         """
         return self._settled()[1]
 
@@ -287,7 +295,8 @@ class Session(OfOneProcess):
         query = last_query(self._program, all_messages)
         # Guards of an old message change where the last question does, and at the old end.
         changed = len(old.messages) - 1 if query == old.query else min(old.query + 1, len(old.messages) - 1)
-        state = _State((*old.given, *messages), all_messages, old.records, query, old.chunks, old.cached, None)
+        given = (*old.given, *(_copy(message) for message in messages))
+        state = _State(given, all_messages, old.records, query, old.chunks, old.cached, None)
         chunks, end = self._composed(state, max(changed, 0), options, finish=True)
         machine = self._program.states[end.before]
         state = _State(state.given, all_messages, old.records, query, chunks, (*chunks, end), machine)
@@ -475,6 +484,25 @@ class _Builder:
             ids.append(session._ids[item.text.encode("utf-8")])
             text = b""
         return ids + (session._engine.encode(text, session._profile) if text else [])
+
+
+def _check_flag(field: str, value: object, *, may_be_absent: bool) -> None:
+    """Refuse what is no boolean, as :meth:`slm2.template.Template.render` does.
+
+    Raises:
+        Slm2Error: ``invalid_type``.
+    """
+    if not isinstance(value, bool) and not (value is None and may_be_absent):
+        raise Slm2Error("invalid_type", field=field, expected="boolean", found=json_type(value))
+
+
+def _copy(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  (JSON)
+    """A message that nobody else holds: what a caller does with its own afterwards must not change the conversation."""
+    if depth > _DEEPEST:  # in a field that is not looked at (M-14); JSON is not as deep
+        return value
+    if isinstance(value, Mapping):
+        return {key: _copy(member, depth + 1) for key, member in value.items()}
+    return [_copy(element, depth + 1) for element in value] if isinstance(value, list | tuple) else value
 
 
 def _record(head: list[int], ids: list[int], ended: bool, state: str) -> _Record:

@@ -19,5 +19,10 @@ def to_bytes(text: Text) -> bytes:
     if isinstance(text, str):
         return to_utf8(text)
     if isinstance(text, bytes | bytearray | memoryview):
-        return text if type(text) is bytes else bytes(memoryview(text))  # a subclass does not decide its bytes
+        if type(text) is bytes:
+            return text
+        try:
+            return bytes(memoryview(text))  # a subclass does not decide its bytes
+        except ValueError:
+            raise Slm2Error("invalid_type", field="text", expected="str or bytes", found="released memoryview") from None
     raise Slm2Error("invalid_type", field="text", expected="str or bytes", found=type(text).__name__)

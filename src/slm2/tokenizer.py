@@ -10,7 +10,7 @@ from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Literal
 
 from slm2.artifact import Profile
-from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, integer_id, integer_ids, packed_ids
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, integer_id, integer_ids, packed_ids, shown_integer
 from slm2.errors import Slm2Error
 from slm2.files import EncodedFile, encode_files
 from slm2.incremental import ChunkEncoder, EncodedText
@@ -118,7 +118,7 @@ class Tokenizer(OfOneProcess):
             Slm2Error: ``invalid_value`` where the limit is negative, ``invalid_type``.
         """
         if integer_id("limit", limit) < 0:
-            raise Slm2Error("invalid_value", field="limit", expected="0 or more", found=repr(limit))
+            raise Slm2Error("invalid_value", field="limit", expected="0 or more", found=shown_integer(limit))
         return self._engine.count_until(_as_is(text), self._profile, min(operator.index(limit), _MOST_IDS))
 
     def encode_spans(self, text: Text, *, unit: Unit = "bytes", on_special: OnSpecial = "literal") -> list[tuple[int, int, int]]:
@@ -173,7 +173,7 @@ class Tokenizer(OfOneProcess):
         Raises:
             Slm2Error: ``file_unreadable``, ``pretoken_too_long``: at the file's place in the order.
         """
-        names = [fsdecode(path) for path in paths]
+        names = _names(paths)
         return encode_files(lambda: self._engine.chunks(self._profile), names, _thread_count(threads), progress=progress)
 
     def chunks(self) -> ChunkEncoder:
@@ -249,15 +249,25 @@ def _as_is(text: Text) -> str | bytes:
 
 
 def _texts(texts: Iterable[Text]) -> list[str | bytes]:
-    if isinstance(texts, str | bytes | bytearray | memoryview):
+    if isinstance(texts, str | bytes | bytearray | memoryview) or not isinstance(texts, Iterable):
         raise Slm2Error("invalid_type", field="texts", expected="several texts", found=type(texts).__name__)
     return [_as_is(text) for text in texts]
+
+
+def _names(paths: Iterable[str | PathLike[str]]) -> list[str]:
+    if isinstance(paths, str | bytes | PathLike) or not isinstance(paths, Iterable):
+        raise Slm2Error("invalid_type", field="paths", expected="several paths", found=type(paths).__name__)
+    names = list(paths)
+    for at, path in enumerate(names):
+        if not isinstance(path, str | PathLike):
+            raise Slm2Error("invalid_type", field=f"paths[{at}]", expected="a path", found=type(path).__name__)
+    return [fsdecode(path) for path in names]
 
 
 def _thread_count(threads: int | None) -> int:
     count = (os.cpu_count() or 1) if threads is None else integer_id("threads", threads)
     if count < 1:
-        raise Slm2Error("invalid_value", field="threads", expected="1 or more", found=repr(threads))
+        raise Slm2Error("invalid_value", field="threads", expected="1 or more", found=shown_integer(count))
     return min(count, _MOST_THREADS)
 
 

@@ -135,7 +135,7 @@ class _Function:
         """Types and required arguments; the first of a method, without a hint, is the method's own."""
         try:
             hints = get_type_hints(self.function)
-        except (NameError, TypeError) as error:
+        except Exception as error:  # a hint that is text is evaluated: whatever that raises
             self.refuse(f"a type hint of {self.name} cannot be resolved: {error}")
         arguments = inspect.signature(self.function).parameters
         first = next(iter(arguments), None)
@@ -169,6 +169,8 @@ class _Function:
             return self.of_union(arguments)
         if origin is Literal:
             return self.of_values(list(arguments), "a literal")
+        if origin in (list, tuple, dict) and not arguments:
+            return dict(_BASIC[origin])  # typing.List and the like, without what is in it
         if origin is list:
             return {"type": "array", "items": self.of_hint(arguments[0])}
         if origin is tuple:

@@ -105,3 +105,30 @@ def test_a_step_as_a_picture(files, ending) -> None:
     assert picture.read_bytes() == first
     assert sample(files, "--plot", files / "P.gif").error["code"] == "invalid_value"
     assert sample(files, "--plot", files / "none" / f"P.{ending}").error["code"] == "file_unwritable"
+
+
+def _header(text: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        _header("((("),
+        _header("{1: 2, 'descr': 3}"),
+        _header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 151936)}"),
+        _header("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000000000000000, 151936)}"),
+    ],
+    ids=["empty", "unclosed", "mixed keys", "negative", "huge"],
+)
+def test_a_damaged_array_is_unreadable(files, content) -> None:
+    (files / "L.npy").write_bytes(content)
+    result = sample(files)
+    assert (result.status, result.error["code"]) == (3, "file_unreadable")
+
+
+def test_an_id_of_thousands_of_digits_is_refused(files) -> None:
+    (files / "H.json").write_text("[" + "9" * 5000 + "]")
+    result = sample(files, "--history", str(files / "H.json"))
+    assert (result.status, result.error["code"]) == (3, "token_id_out_of_range")

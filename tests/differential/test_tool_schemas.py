@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Literal, Optional, Union
+from typing import Any, Dict, List, Literal, Optional, Tuple, Union  # noqa: UP035
 
 import pytest
 from transformers.utils.chat_template_utils import DocstringParsingException, TypeHintParsingException, get_json_schema
@@ -149,3 +149,32 @@ def test_pydantic_models_are_tools() -> None:
     assert as_schemas([Lookup(key="k")]) == [{"key": "k", "limit": 10}]
     rendering = slm2.load(engine="native").template.render([{"role": "user", "content": "q"}], tools=[Lookup])
     assert '"name": "Lookup", "description": "Look something up."' in rendering.text
+
+
+def without_members(a: List, b: Dict, c: Tuple) -> None:  # noqa: UP006
+    """Take containers of typing without what is in them.
+
+    Args:
+        a: A list
+        b: A mapping
+        c: A tuple
+    """
+
+
+def test_containers_of_typing_without_members() -> None:
+    assert function_schema(without_members) == get_json_schema(without_members)
+
+
+@pytest.mark.parametrize("hint", ["int ||", "typing.no_such_name", "1/0", "nowhere"])
+def test_a_hint_that_cannot_be_evaluated_is_refused(hint) -> None:
+    def function(a) -> None:
+        """Do it.
+
+        Args:
+            a: The number
+        """
+
+    function.__annotations__ = {"a": hint}
+    with pytest.raises(Slm2Error) as caught:
+        as_schemas([function])
+    assert caught.value.code == "tool_not_convertible"

@@ -209,3 +209,21 @@ def test_m_107_what_is_encoded_does_not_grow_with_the_history(monkeypatch: pytes
         session.reply(contract().tokenizer.encode_trusted("<think>\nR\n</think>\n\nx<|im_end|>"))
         sizes.append(encoded[0])
     assert max(sizes[2:]) == min(sizes[2:])
+
+
+def test_what_a_caller_does_with_its_messages_afterwards_changes_nothing() -> None:
+    contract = slm2.load(engine="native")
+    session = contract.session()
+    message = {"role": "user", "content": "Hi"}
+    session.extend([message])
+    message["content"] = "changed"
+    session.messages[0]["content"] = "changed"
+    assert session.messages == [{"role": "user", "content": "Hi"}]
+    assert contract.restore_session(session.save()).cached_ids == session.cached_ids
+
+
+@pytest.mark.parametrize("options", [{"enable_thinking": "no"}, {"preserve_thinking": None}, {"preserve_thinking": 1}])
+def test_options_of_another_type_are_refused(options) -> None:
+    with pytest.raises(slm2.Slm2Error) as caught:
+        slm2.load(engine="native").session(**options)
+    assert caught.value.code == "invalid_type"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+import slm2
 from documents import generated
 from slm2.contract import Contract, embedded
 from slm2.engine import select
@@ -128,3 +129,19 @@ def test_paths_of_each_kind_and_none(tmp_path):
     assert list(ENGINES["native"].encode_files([])) == []
     with pytest.raises(Slm2Error):
         list(ENGINES["native"].encode_files(["a\0b"]))
+
+
+@pytest.mark.parametrize("texts", [5, None])
+def test_a_batch_of_no_texts_is_refused(texts):
+    with pytest.raises(slm2.Slm2Error) as caught:
+        slm2.load(engine="native").tokenizer.encode_batch(texts)
+    assert caught.value.code == "invalid_type"
+    assert caught.value.fields["field"] == "texts"
+
+
+@pytest.mark.parametrize("names", [5, None, "file", b"file", [5], [None], ["file", b"file"]], ids=str)
+def test_what_is_no_list_of_paths_is_refused(names):
+    with pytest.raises(slm2.Slm2Error) as caught:
+        list(slm2.load(engine="native").tokenizer.encode_files(names))
+    assert caught.value.code == "invalid_type"
+    assert caught.value.fields["field"].startswith("paths")

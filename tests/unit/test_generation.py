@@ -154,3 +154,14 @@ def test_a_generation_runs_to_its_end(choice) -> None:
 
 def test_reports_say_whose_stream_it_is() -> None:
     assert Generation(engine("native"), config(rng="mt19937-torch"), special="skip").result.profile == "publisher (torch-2.13-cpu-avx512)"
+
+
+@pytest.mark.parametrize("choice", ["native", "reference"])
+def test_text_held_back_is_kept_where_an_id_is_refused(choice) -> None:
+    generation = Generation(engine(choice), config(stop_strings=["Hello, world!"], temperature=0, top_k=0), special="refuse")
+    generation.step(row_of(9707))  # Hello
+    with pytest.raises(Slm2Error) as caught:
+        generation.step(row_of(151_644))
+    assert caught.value.code == "structural_id"
+    assert generation.result.text == "Hello"
+    assert generation.result.reason is None

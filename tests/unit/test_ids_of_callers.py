@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import slm2
 from slm2.errors import Slm2Error
+from slm2.sampling import config_from_preset
 
 ENGINES = ["native", "reference"]
 
@@ -78,4 +80,56 @@ def test_a_token_is_found_by_any_kind_of_text(engine):
     for wrong in (None, 5, [104, 105]):
         with pytest.raises(Slm2Error) as caught:
             tokenizer.token_id(wrong)
+        assert caught.value.code == "invalid_type"
+
+
+HUGE = 10**5000  # Python writes no integer of so many digits
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda contract, number: contract.tokenizer.token_bytes(number),
+        lambda contract, number: contract.tokenizer.decode([number], special="skip"),
+        lambda contract, number: contract.tokenizer.count_until("a", -abs(number)),
+        lambda contract, number: contract.tokenizer.encode_batch(["a"], threads=-abs(number)),
+        lambda contract, number: contract.stream_decoder(special="skip").push(number),
+        lambda contract, number: contract.reply("ASSISTANT_OPEN").push(number),
+        lambda contract, number: slm2.load(max_pretoken=number, engine=contract.engine.name),
+    ],
+)
+@pytest.mark.parametrize("number", [HUGE, -HUGE], ids=["huge", "minus huge"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_integer_of_any_size_has_a_typed_refusal(engine, call, number):
+    with pytest.raises(slm2.Slm2Error) as caught:
+        call(contract(engine), number)
+    assert str(caught.value)
+    assert "bits" in json.dumps(caught.value.to_dict())
+
+
+@pytest.mark.parametrize("number", [-1, 2**32, 2**32 + 5])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_id_of_a_prompt_is_told_as_it_was_given(engine, number):
+    config = config_from_preset("thinking", profile="contract", rng="pcg32", seed=1, max_tokens=1, stop_ids=())
+    with pytest.raises(slm2.Slm2Error) as caught:
+        contract(engine).sampler(config, [5, number])
+    assert caught.value.fields == {"position": 1, "id": number, "limit": 151_936}
+
+
+@pytest.mark.parametrize("state", [5, None, b"INIT", "\ud800"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_state_that_is_none_is_refused(engine, state):
+    with pytest.raises(slm2.Slm2Error) as caught:
+        contract(engine).reply(state)
+    assert caught.value.code in ("invalid_type", "invalid_value")
+    assert caught.value.fields["field"] == "state"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_released_view_is_refused(engine):
+    view = memoryview(b"abc")
+    view.release()
+    for call in (contract(engine).tokenizer.encode, lambda ids: contract(engine).tokenizer.decode(ids, special="skip")):
+        with pytest.raises(slm2.Slm2Error) as caught:
+            call(view)
         assert caught.value.code == "invalid_type"

@@ -226,3 +226,19 @@ def test_the_distribution_of_a_step_is_told_as_it_is_drawn_from(choice) -> None:
     assert drawn.words == 2
     assert made.position == 2
     assert list(drawn.sizes) == sorted(drawn.sizes, reverse=True)
+
+
+def test_a_batch_of_another_kind_is_refused() -> None:
+    sampler = Sampler(engine("native"), config(), width=8)
+    rows = np.zeros((1, 8), np.float32)
+    for samplers, logits in (
+        (None, rows),
+        ([5], rows),
+        ([sampler], 5),
+        ([sampler], None),
+        ([sampler], np.float32(3)),
+        ([sampler], rows[0, 0]),
+    ):
+        with pytest.raises(Slm2Error) as caught:
+            sample_batch(samplers, logits)
+        assert caught.value.code == "invalid_type"

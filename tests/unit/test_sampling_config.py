@@ -190,3 +190,15 @@ def test_a_contract_takes_configurations_of_its_profile() -> None:
         contract.sampler(config())
     assert caught.value.code == "sampling_pairing"
     assert contract.sampler(config(rng="mt19937-torch")).position == 0
+
+
+def test_an_id_is_biased_under_one_name() -> None:
+    with pytest.raises(Slm2Error) as caught:
+        SamplingConfig.from_dict({**config().to_dict(), "logit_bias": {"5": 1.0, "05": -1.0}})
+    assert caught.value.code == "invalid_type"
+    assert caught.value.fields["field"] == "logit_bias"
+
+
+def test_an_empty_name_of_a_stream_is_one() -> None:
+    named = config(stream="")
+    assert SamplingConfig.from_dict(named.to_dict()) == named

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -128,3 +130,78 @@ def test_what_is_no_trace_is_refused(text: str) -> None:
     with pytest.raises(Slm2Error) as caught:
         audit(Trace.from_jsonl(text))
     assert caught.value.code == "trace_invalid"
+
+
+def _lines() -> list[dict]:
+    trace = recorded(config(rng="pcg32", temperature=0.8))
+    return [trace.head, *trace.lines]
+
+
+def _read(lines: list[dict]) -> Trace:
+    return Trace.from_jsonl("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [{"advance": -1}, {"advance": 2**64}, {"advance": True}, {"restore": "zz"}, {"restore": "0"}, {"restore": "0 1 "}],
+    ids=str,
+)
+def test_events_that_none_can_follow_are_refused(event) -> None:
+    head, *steps = _lines()
+    with pytest.raises(Slm2Error) as caught:
+        _read([head, event, *steps])
+    assert caught.value.code == "trace_invalid"
+    assert caught.value.fields["line"] == 2
+
+
+@pytest.mark.parametrize("width", [0, -5, True, 2**24 + 1, 10**14])
+def test_a_width_that_no_sampler_has_is_refused(width) -> None:
+    head, *steps = _lines()
+    with pytest.raises(Slm2Error) as caught:
+        _read([{**head, "width": width}, *steps])
+    assert caught.value.code == "trace_invalid"
+
+
+@pytest.mark.parametrize("numbers", [["0x1p99999"], ["nan"], ["inf"], "0123", 5, {}, [5]], ids=str)
+def test_numbers_that_are_none_are_refused(numbers) -> None:
+    head, step, *steps = _lines()
+    with pytest.raises(Slm2Error) as caught:
+        _read([head, {**step, "numbers": numbers}, *steps])
+    assert caught.value.code == "trace_invalid"
+
+
+def test_nesting_without_end_is_refused() -> None:
+    with pytest.raises(Slm2Error) as caught:
+        Trace.from_jsonl("[" * 200_000)
+    assert caught.value.code == "trace_invalid"
+
+
+def test_a_total_of_nothing_is_a_difference() -> None:
+    head, step, *_ = _lines()
+    changed = {**step, "numbers": [step["numbers"][0], "0x0.0p+0", "0x0.0p+0", "0x0.0p+0"]}
+    changed["chain"] = link(digest_of_ids(head["prompt"]), changed)
+    with pytest.raises(Slm2Error) as caught:
+        audit(_read([head, changed]))
+    assert caught.value.code == "trace_differs"
+    assert caught.value.fields["field"] == "numbers"
+
+
+@pytest.mark.parametrize("choice", ["native", "reference"])
+def test_a_stream_whose_name_is_empty_is_in_the_trace(choice) -> None:
+    sampler = Sampler(engine(choice), config(stream=""), width=512, record=True)
+    sampler.sample(ROWS[0])
+    trace = Trace.from_jsonl(sampler.trace().to_jsonl())
+    assert trace.head["config"]["stream"] == ""
+    assert audit(trace) == 1 == replay(trace, engine(choice), ROWS[:1])
+
+
+def test_threads_that_share_a_sampler_leave_a_trace_that_can_be_replayed() -> None:
+    sampler = Sampler(engine("native"), config(), width=512, record=True)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: sampler.sample(ROWS[0]), range(300)))
+    finally:
+        sys.setswitchinterval(before)
+    assert audit(sampler.trace()) == 300

@@ -126,6 +126,12 @@ def extras() -> Group:
                     repetition_penalty=2.0, logit_bias={"2": 1.5}, top=2),
             sampled("all of them", "S-16", rows, "extra", history=[5, 6], repetition_penalty=1.2, presence_penalty=0.1,
                     frequency_penalty=0.2, logit_bias={"11": 4.0, "5": -1.0}, banned_ids=[12, 13], allowed=every_other),
+            sampled("what is out stays out, where a penalty that raises is infinite for it", "S-15",
+                    [explicit({1: 3.0}), explicit({1: 3.0}), explicit({2: 1.0})], "extra", width=16, temperature=0,
+                    frequency_penalty=-3.4e38),
+            sampled("-0.0 lies 0.0 below 0.0", "S-20", [explicit({1: -0.0, 2: 0.0})], "edge", width=16, top_k=0, top_p=0.0, top=2),
+            sampled("0.0 lies 0.0 above -0.0", "S-20", [explicit({1: 0.0, 2: -0.0})], "edge", width=16, top_k=0, top_p=0.0, top=2),
+            sampled("a stream whose name is empty is not stream 0", "S-33", rows[:1], "edge", stream=""),
         ],
     )  # fmt: skip
 

@@ -89,6 +89,7 @@ def turns() -> Group:
     cases += [
         rendered("a user's text that only begins like an answer of a tool", begins, "M-42", "special_text", findings=[opened]),
         rendered("a newline after it: the shape is exact", longer, "M-42", "special_text", findings=[opened, closed]),
+        rendered("an empty list in the request counts as absent, under unknown keys too", chat(user("hi"), content=[], x=[]), "M-10"),
     ]
     return Group("turns", cases)
 

@@ -342,8 +342,7 @@ impl NativeEngine {
 
     /// A sampler at the beginning of its stream, over rows of `width` logits.
     fn sampler(&self, config: &Bound<'_, PyAny>, prompt: &Bound<'_, PyAny>, width: usize) -> PyResult<NativeSampler> {
-        let prompt = Ids::of_iterable(prompt)?;
-        NativeSampler::new(config, &prompt.numbers, width, self.artifact.token_limit() as usize)
+        NativeSampler::new(config, &Ids::of_iterable(prompt)?, width, self.artifact.token_limit() as usize)
     }
 
     /// A generator by itself.

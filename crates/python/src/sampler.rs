@@ -22,11 +22,16 @@ pub(crate) struct NativeSampler {
 type Row<'py> = (u32, f64, f64, (u32, u32, u32, u32), u32, Bound<'py, PyTuple>, Vec<(u32, f64, f64)>);
 
 impl NativeSampler {
-    pub(crate) fn new(config: &Bound<'_, PyAny>, prompt: &[u32], width: usize, limit: usize) -> PyResult<Self> {
+    pub(crate) fn new<'py>(
+        config: &Bound<'py, PyAny>,
+        prompt: &arguments::Ids<'py>,
+        width: usize,
+        limit: usize,
+    ) -> PyResult<Self> {
         let expected = config.getattr("max_tokens")?.extract::<usize>()?;
-        Sampler::with_width(core_config(config)?, prompt, expected, width, limit)
+        Sampler::with_width(core_config(config)?, &prompt.numbers, expected, width, limit)
             .map(|sampler| Self { sampler: Mutex::new(sampler) })
-            .map_err(|error| errors::of_core(config.py(), &error, None))
+            .map_err(|error| prompt.exception(config.py(), &error, 0))
     }
 
     fn lock(&self) -> MutexGuard<'_, Sampler> {

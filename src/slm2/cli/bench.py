@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -46,12 +48,22 @@ def _known(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return tuple(dict.fromkeys(values))
 
 
+class _Finite(click.FloatRange):
+    """A range in which NaN is not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401  (click's signature)
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
+
+
 @click.command("bench")
 @click.option("--corpus", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Folder of texts; made when left out.")
-@click.option("--megabytes", type=click.FloatRange(min=0.01, max=1000), default=1.0, show_default=True, help="Size of a text at most.")
+@click.option("--megabytes", type=_Finite(min=0.01, max=1000), default=1.0, show_default=True, help="Size of a text at most.")
 @click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="How often each measure is taken.")
 @click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="Of the batch call.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Seconds after which a measure is given up.")
+@click.option("--timeout", type=_Finite(min=1, max=86_400), default=60.0, show_default=True, help="Seconds that a measure may take.")
 @click.option("--subject", "subjects", multiple=True, callback=_known_subjects, metavar="NAME", help="What is measured; may be repeated.")
 @click.option("--measure", "measures", multiple=True, callback=_known_measures, metavar="NAME", help="What of it; may be repeated.")
 @click.option(

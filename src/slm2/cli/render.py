@@ -57,19 +57,19 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     """
     contract = open_contract(artifact, engine, profile)
     if jsonl:
-        if explain or html_file:
+        if explain or html_file is not None:
             raise click.UsageError("--explain and --html show one conversation, --jsonl has many")
         for_each_line(file, partial(_render_line, contract, form))
         return
     rendering = contract.template.render_request(read_json(read_bytes(file)))
     form_was_chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT
-    if form_was_chosen or not (explain or html_file):
+    if form_was_chosen or not (explain or html_file is not None):
         _write(contract, rendering, form)
-    if explain or html_file:
+    if explain or html_file is not None:
         from slm2.cli import provenance  # noqa: PLC0415  (rich is slow to import)
 
         title = "stdin" if file == "-" else file
-        if html_file:
+        if html_file is not None:
             write_file(html_file, provenance.html(contract, rendering, title=title).encode("utf-8", "backslashreplace"))
         if explain:
             provenance.print_picture(contract, rendering, title=title, stderr=form_was_chosen)

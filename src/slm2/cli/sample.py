@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 import click
@@ -77,10 +78,12 @@ def _history(file: str | None) -> list[int]:
     value = read_json(read_bytes(file))
     if not isinstance(value, list):
         raise Slm2Error("invalid_type", field="history", expected="array", found=json_type(value))
+    history = []
     for position, token in enumerate(value):
         if isinstance(token, bool) or not isinstance(token, int):
             raise Slm2Error("invalid_type", field=f"history[{position}]", expected="integer", found=json_type(token))
-    return [int(str(token)) for token in value]
+        history.append(token)
+    return history
 
 
 def read_rows(file: str) -> npt.NDArray[np.float32]:
@@ -92,7 +95,11 @@ def read_rows(file: str) -> npt.NDArray[np.float32]:
     import numpy as np  # noqa: PLC0415  (slow to import)
 
     with reading(file):
-        rows = np.load(file, mmap_mode="r", allow_pickle=False)
+        try:
+            rows = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (EOFError, OverflowError, TypeError, SyntaxError, TokenError, RecursionError) as error:
+            # What NumPy lets through of a header that is none.
+            raise ValueError(f"it is no array of NumPy: {error}") from None
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype != np.float32:
         found = f"{rows.dtype} with {rows.ndim} dimensions" if isinstance(rows, np.ndarray) else type(rows).__name__
         raise Slm2Error("invalid_type", field="logits", expected="a two-dimensional array of float32", found=found)

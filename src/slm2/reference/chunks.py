@@ -22,7 +22,7 @@ class ReferenceChunks:
 
     @property
     def pending(self) -> int:
-        return len(self._raw) + len(self._text)
+        return 0 if self._closed else len(self._raw) + len(self._text)
 
     def copy(self) -> ReferenceChunks:
         """Another one that goes on from here."""

@@ -248,13 +248,12 @@ class Field:
     """Text of one field as it comes.
 
     Attributes:
-        held: newlines at the end that are not told yet, since they may be the template's own.
         pending: bytes of an open scalar value, or that cannot become one.
         broken: whether they cannot.
     """
 
     def __init__(self, *, strips_left: bool = False, keeps: bool = False) -> None:
-        self.held = ""
+        self._newlines = 0
         self.pending = b""
         self.broken = False
         self._strips_left = strips_left
@@ -269,10 +268,17 @@ class Field:
         if self._strips_left:
             text = text.lstrip("\n")
             self._strips_left = not text
-        text = self.held + text
         told = text.rstrip("\n")
-        self.held = text[len(told) :]
-        return told
+        held, self._newlines = self._newlines, len(text) - len(told)
+        if not told:
+            self._newlines += held
+            return ""
+        return "\n" * held + told
+
+    @property
+    def held(self) -> str:
+        """Newlines at the end that are not told yet, since they may be the template's own."""
+        return "\n" * self._newlines
 
     def all_text(self) -> str:
         """Everything that came, newlines included."""

@@ -40,10 +40,10 @@ pub(super) fn draw(
     }
 }
 
-/// How far the score of an id lies below the greatest.
+/// How far the score of an id lies below the greatest: 0.0 for -0.0 below 0.0 too.
 pub(super) fn distance(candidates: &Candidates, id: u32, greatest: f32) -> f64 {
     let at = candidates.ids.binary_search(&id).unwrap_or_default();
-    candidates.scores.get(at).map_or(0.0, |&score| f64::from(score) - f64::from(greatest))
+    candidates.scores.get(at).map_or(0.0, |&score| f64::from(score) - f64::from(greatest) + 0.0)
 }
 
 /// exp of the distances from the greatest.

@@ -43,7 +43,9 @@ pub(super) fn change(
     if offsets(config) {
         let (presence, frequency) = (float32(config.presence_penalty), float32(config.frequency_penalty));
         #[allow(clippy::cast_precision_loss)] // rounded to float32, as the page says
-        let offset = |seen: Seen, logit: f32| (logit - frequency * seen.drawn as f32) - presence;
+        let offset = |seen: Seen, logit: f32| {
+            if logit == f32::NEG_INFINITY { logit } else { (logit - frequency * seen.drawn as f32) - presence }
+        };
         set(row, history.seen().filter(|seen| seen.drawn > 0), profile, "presence_penalty", offset)?;
     }
     let biased = config.logit_bias.iter().map(|&(id, _)| Seen { id, drawn: 0 });

@@ -109,10 +109,11 @@ impl<'a> Template<'a> {
 
 /// Members of the request, whose keys are known.
 fn known(members: Vec<(Key, JsonValue)>) -> Result<Vec<(Key, JsonValue)>, Error> {
-    // `given` leaves empty lists out, which must not happen to messages.
+    // `given` leaves empty lists out, which must not happen to messages, and must to the key `content`, which is none of a request.
     let is_empty_list = |value: &JsonValue| matches!(value, JsonValue::Array(elements) if elements.is_empty());
-    let (lists, rest): (Vec<_>, Vec<_>) =
+    let (lists, mut rest): (Vec<_>, Vec<_>) =
         members.into_iter().partition(|(key, value)| key.text == "messages" && is_empty_list(value));
+    rest.retain(|(_, value)| !is_empty_list(value));
     let mut members = given(rest, REQUEST_KEYS, &String::new)?;
     members.extend(lists);
     Ok(members)

@@ -117,6 +117,7 @@ impl Field {
             Err(error) => (error.valid_up_to(), error.error_len().is_none()),
         };
         let fresh = self.pending.get(..complete).and_then(|bytes| core::str::from_utf8(bytes).ok());
+        let before = self.text.len();
         self.text.push_str(fresh.unwrap_or_default());
         self.pending.drain(..complete);
         self.broken = !open;
@@ -125,8 +126,14 @@ impl Field {
             self.told += rest.len() - rest.trim_start_matches('\n').len();
             self.strips_left = self.untold().is_empty();
         }
-        let told = self.untold().trim_end_matches('\n').to_string();
-        self.told += told.len();
+        // What is held from before is newlines: only what is fresh is looked at, or a reply of newlines would take quadratic time.
+        let start = before.max(self.told);
+        let length = self.text.get(start..).unwrap_or_default().trim_end_matches('\n').len();
+        if length == 0 {
+            return String::new();
+        }
+        let told = self.text.get(self.told..start + length).unwrap_or_default().to_string();
+        self.told = start + length;
         told
     }
 

@@ -48,10 +48,10 @@ impl ChunkEncoder {
         }
     }
 
-    /// How many bytes wait.
+    /// How many bytes wait; none after a refusal.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.raw.len() + self.text.len()
+        if self.closed { 0 } else { self.raw.len() + self.text.len() }
     }
 
     /// Append the ids that are certain with these bytes.

@@ -134,7 +134,8 @@ class SamplingConfig:
         values["stop_strings"] = list(self.stop_strings)
         values["logit_bias"] = {str(token): value for token, value in self.logit_bias.items()}
         optional = [member.name for member in fields(self)][10:]
-        return {name: value for name, value in values.items() if name not in optional or value}
+        # An empty name is a stream of its own, and not stream 0.
+        return {name: value for name, value in values.items() if name not in optional or value or value == ""}
 
 
 def float32(value: float) -> float:
@@ -244,7 +245,9 @@ def _bias(values: object) -> dict[int, float]:
 
 
 def _numeral(key: object) -> object:
-    return int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else key
+    """An id of its decimal digits; digits that are written in another way could name one id twice."""
+    number = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else None
+    return key if str(number) != key else number
 
 
 def _texts(name: str, values: object) -> tuple[str, ...]:

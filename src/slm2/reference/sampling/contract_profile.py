@@ -21,7 +21,7 @@ def draw(scores: Scores, config: SamplingConfig, generator: Generator) -> Outcom
     """One id of scores that were divided by the temperature, at least one of which is finite."""
     candidates = np.flatnonzero(scores > -np.inf)
     survivors = top_k(scores, candidates, config.top_k)
-    distances = scores[survivors].astype(np.float64) - float(scores[survivors].max())
+    distances = scores[survivors].astype(np.float64) - float(scores[survivors].max()) + 0.0  # no -0.0, whichever zero is the greatest
     weights = exp(distances)
     total = lane_total(survivors, weights)
     order = np.lexsort((survivors, -weights))

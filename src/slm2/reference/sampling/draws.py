@@ -43,7 +43,7 @@ def _check_contract(line: Line, numbers: list[float], source: Pcg32 | ChaCha8) -
     target = uniform * mass
     reached = below + weight
     # The last kept token is drawn also where rounding leaves the target above its sum, which is the mass.
-    _same(line, "numbers", (below <= target) and (reached > target or reached == mass), True)
+    _same(line, "numbers", (mass > 0.0) and (below <= target) and (reached > target or reached == mass), True)
     _same(line, "probability", float.fromhex(line["probability"]), weight / mass)
 
 

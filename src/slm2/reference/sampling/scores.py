@@ -96,5 +96,7 @@ def _penalised(score: np.float32, config: SamplingConfig) -> np.float32:
 
 
 def _offset(score: np.float32, count: int, config: SamplingConfig) -> np.float32:
+    if score == _MINUS_INFINITY:  # out already, also where the penalty for so many is infinite
+        return score
     frequency = np.float32(config.frequency_penalty) * np.float32(count)
     return (score - frequency) - np.float32(config.presence_penalty)
