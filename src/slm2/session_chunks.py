@@ -1,0 +1,204 @@
+"""The ids of messages, cut into chunks between which nothing is encoded together: what a session computes again, and what it keeps.
+
+Of what the template's machine emits only ids are wanted here. So a rule is put once into the form of its ids, and no item with an
+origin is made, as a rendering makes them; that both come to the same ids is what ``tests/property/test_sessions.py`` asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from slm2.artifact import Profile, Program
+from slm2.artifact.program import DROP, FIELD, MARK, PARTS, REFUSALS, Rule
+from slm2.engine import Engine
+from slm2.reference.events import Event
+from slm2.reference.messages import Message, ToolCall
+from slm2.reference.template import refusal, transformed
+
+__all__ = ["Chunk", "ChunkBuilder", "IdMachine", "end_of"]
+
+_REASONING = PARTS.index("reasoning")
+
+
+class Chunk(NamedTuple):
+    """Ids between two places where nothing is encoded across.
+
+    Attributes:
+        message: the first message whose ids these are.
+        ids: of it, and of those that are encoded with it.
+        before: state of the machine before it.
+        unanswered: calls before it that wait for an answer.
+        reasons: whether it has a think block.
+        end: ids up to its end, those of the chunks before it included.
+        waits: it is a generation prompt whose reply has not come.
+    """
+
+    message: int
+    ids: tuple[int, ...]
+    before: int
+    unanswered: tuple[ToolCall, ...]
+    reasons: bool
+    end: int
+    waits: bool = False
+
+
+def end_of(chunks: Sequence[Chunk]) -> int:
+    """How many ids there are up to the end of the last one."""
+    return chunks[-1].end if chunks else 0
+
+
+# A structural id, text, or a field with its transform.
+_Step = int | bytes | tuple[int, int]
+
+
+class _Move(NamedTuple):
+    """A rule in the form of its ids.
+
+    Attributes:
+        steps: what it emits.
+        target: the next state.
+        reasons: whether a mark of a think block is among the steps.
+    """
+
+    steps: tuple[_Step, ...]
+    target: int
+    reasons: bool
+
+
+class IdMachine:
+    """A template program that emits ids and text; it belongs to all forks of a session, and nothing in it is theirs."""
+
+    def __init__(self, engine: Engine, profile: Profile, program: Program) -> None:
+        ids = {text: token_id for token_id, text in engine.special_tokens}
+        self.program = program
+        self.profile: Profile = profile
+        # Literals that stand between structural ids have the same ids each time.
+        self.literals = {text: engine.encode(text, profile) for text in program.literals}
+        self._marks = [ids[mark] for mark in program.marks]
+        self._moves: dict[tuple[int, int, int], _Move] = {}
+
+    def move(self, state: int, event: Event, messages: Sequence[Message]) -> _Move:
+        """What happens in a state.
+
+        Raises:
+            Slm2Error: what the program refuses.
+        """
+        key = (state, event.number, event.guards)
+        move = self._moves.get(key)
+        if move is None:
+            rule = self.program.rule(*key)
+            if rule.refusal:
+                raise refusal(self.program, state, event, REFUSALS[rule.refusal], messages)
+            move = self._moves[key] = self._ids_of(rule)
+        return move
+
+    def _ids_of(self, rule: Rule) -> _Move:
+        steps: list[_Step] = []
+        for action in rule.actions:
+            if action.op == MARK:
+                steps.append(self._marks[action.argument])
+            elif action.op == FIELD:
+                steps.append((action.argument, action.transform))
+            elif action.op != DROP:
+                steps.append(self.program.literals[action.argument])
+        reasons = any(action.op == MARK and action.part == _REASONING for action in rule.actions)
+        return _Move(tuple(steps), rule.target, reasons)
+
+
+class ChunkBuilder:
+    """Runs the machine over messages and cuts what it emits into chunks."""
+
+    def __init__(self, engine: Engine, machine: IdMachine, state: int, kept: tuple[Chunk, ...]) -> None:
+        self._engine = engine
+        self._machine = machine
+        self.state = state
+        self._kept = kept
+        self._chunks: list[Chunk] = []
+        self._end = end_of(kept)
+        self._text = b""
+        self._ids: list[int] = []
+        self._begun: tuple[int, int, tuple[ToolCall, ...]] | None = None
+        self._next: tuple[int, int, tuple[ToolCall, ...]] | None = None
+        self._reasons = False
+
+    def begin(self, message: int, unanswered: tuple[ToolCall, ...]) -> None:
+        """A message begins; its chunk does where its first item is known not to join what is before."""
+        self._next = (message, self.state, unanswered)
+
+    def take(self, events: Iterable[Event], messages: Sequence[Message]) -> None:
+        """Run the machine over the events of a message."""
+        items, reasons = self._run(events, messages)
+        self._cut(items)
+        self._reasons = self._reasons or reasons
+        self._add(items)
+
+    def take_record(self, events: list[Event], messages: Sequence[Message], ids: tuple[int, ...], *, ended: bool) -> None:
+        """A reply by its ids: its head and itself as they were, then the end of the turn as the template has it."""
+        items, _ = self._run(events[:-1], messages)
+        end, _ = self._run(events[-1:], messages)
+        self._cut(items)
+        self._flush()
+        self._ids += ids
+        self._reasons = True
+        self._add(end[1:] if ended else end)
+
+    def ids_of(self, event: Event, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Ids of an event that is no message's, after the last chunk."""
+        items, _ = self._run([event], messages)
+        self._add(items)
+        self._flush()
+        ids, self._ids = tuple(self._ids), []
+        return ids
+
+    def finished(self) -> tuple[Chunk, ...]:
+        """All chunks, the last one whole."""
+        self._finish()
+        return (*self._kept, *self._chunks)
+
+    def _finish(self) -> None:
+        self._flush()
+        if self._begun is not None:
+            message, before, unanswered = self._begun
+            self._end += len(self._ids)
+            self._chunks.append(Chunk(message, tuple(self._ids), before, unanswered, self._reasons, self._end))
+        self._ids, self._begun, self._reasons = [], None, False
+
+    def _run(self, events: Iterable[Event], messages: Sequence[Message]) -> tuple[list[int | bytes], bool]:
+        """What the events emit: structural ids, and text that is never empty; and whether a think block is among them."""
+        items: list[int | bytes] = []
+        state, reasons = self.state, False
+        for event in events:
+            move = self._machine.move(state, event, messages)
+            for step in move.steps:
+                if not isinstance(step, tuple):
+                    items.append(step)
+                elif text := transformed(event.fields[step[0]], step[1]).text:
+                    items.append(text)
+            reasons = reasons or move.reasons
+            state = move.target
+        self.state = state
+        return items, reasons
+
+    def _cut(self, items: Sequence[int | bytes]) -> None:
+        """End the chunk before a message, unless text would be encoded across."""
+        if self._begun is None or not self._text or not items or isinstance(items[0], int):
+            self._finish()
+            self._begun = self._next
+
+    def _add(self, items: Iterable[int | bytes]) -> None:
+        """Structural ids end a run of text; the last run stays open."""
+        for item in items:
+            if isinstance(item, bytes):
+                self._text += item
+            else:
+                if self._text:
+                    self._flush()
+                self._ids.append(item)
+
+    def _flush(self) -> None:
+        """Encode the text that is open."""
+        if self._text:
+            machine = self._machine
+            self._ids += machine.literals.get(self._text) or self._engine.encode(self._text, machine.profile)
+            self._text = b""
