@@ -7,11 +7,10 @@ immutable value that a call replaces when all is done: a call that fails or is c
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any, Literal
 
 from slm2.artifact import Profile, Program
@@ -22,7 +21,7 @@ from slm2.reference.json_text import read_json, write_json
 from slm2.reference.messages import Message, parse, parse_tools
 from slm2.reference.pieces import Fragment
 from slm2.reply import Reply, ReplyEvent
-from slm2.session_chunks import Chunk, ChunkBuilder, IdMachine, end_of
+from slm2.session_chunks import NO_CHUNKS, Chunk, ChunkBuilder, Chunks, IdMachine, end_of
 from slm2.template import TemplateProgram
 from slm2.tool_schemas import as_schemas
 
@@ -31,7 +30,6 @@ __all__ = ["Delta", "Loss", "Reason", "Session"]
 Reason = Literal["reasoning", "rewritten", "generation_prompt", "later"]
 
 _CHECKPOINT = "slm2 session 1"
-_FIRST_MESSAGE = attrgetter("message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +85,26 @@ class _Record:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """All that a session knows."""
+    """All that a session knows.
+
+    Attributes:
+        given: messages as they were given.
+        messages: the same as they were read.
+        records: replies by their ids.
+        chunks: ids of messages, without those of a reply that came last.
+        cached: what the cache holds.
+        machine: the state in which the prompt ended that waits for a reply, by name; None where none does.
+    """
 
     given: tuple[Mapping[str, object], ...]
     messages: tuple[Message, ...]
     records: Mapping[int, _Record]
-    query: int
-    chunks: tuple[Chunk, ...]
+    chunks: Chunks
     cached: tuple[Chunk, ...]
     machine: str | None
 
 
-_EMPTY = _State((), (), {}, -1, (), (), None)
+_EMPTY = _State((), (), {}, NO_CHUNKS, (), None)
 
 
 class Session(OfOneProcess):
@@ -250,35 +256,27 @@ class Session(OfOneProcess):
             if _read(engine, record.state, list(record.ids))[0].message != given[index]:
                 raise ValueError(index)
         messages = tuple(parse(given))
-        query = last_query(session._program, messages)
-        state = _State(given, messages, records, query, (), tuple(cached), content["state"])
-        chunks = session._composed(state, messages, query, 0, session._options, finish=False)[0] if messages else ()
-        session._state = replace(state, chunks=chunks)
+        state = _State(given, messages, records, NO_CHUNKS, tuple(cached), content["state"])
+        session._state = replace(state, chunks=session._composed(state, messages, session._options)[0])
         return session
 
     def _extended(self, old: _State, messages: Sequence[Mapping[str, object]], options: Options) -> tuple[_State, Delta]:
         fresh = parse(messages, first=len(old.messages))
         all_messages = (*old.messages, *fresh)
-        query = last_query(self._program, all_messages)
-        # Guards of an old message change where the last question does, and at the old end.
-        changed = len(old.messages) - 1 if query == old.query else min(old.query + 1, len(old.messages) - 1)
-        given = (*old.given, *messages)
-        chunks, end = self._composed(old, all_messages, query, max(changed, 0), options, finish=True)
-        state = _State(given, all_messages, old.records, query, chunks, (*chunks, end), self._program.states[end.before])
+        chunks, builder = self._composed(old, all_messages, options)
+        walk = Conversation(self._program, options, len(self._tools), len(all_messages), chunks.query, [])
+        ids = builder.ids_of(of_end(walk), all_messages)
+        end = Chunk(len(all_messages), ids, builder.state, (), False, end_of(chunks.all) + len(ids), waits=True)
+        given, machine = (*old.given, *messages), self._program.states[builder.state]
+        state = _State(given, all_messages, old.records, chunks, (*chunks.all, end), machine)
         return state, self._delta(old, state)
 
-    def _composed(  # noqa: PLR0913  (what a prompt depends on)
-        self, old: _State, messages: Sequence[Message], query: int, first: int, options: Options, *, finish: bool
-    ) -> tuple[tuple[Chunk, ...], Chunk]:
-        """Chunks of all messages, those before ``first`` as they were, and the chunk of the end, whose ``before`` is the last state."""
-        # The last chunk that begins at or before the first message that changes; it may hold it without beginning with it.
-        place = max(bisect_right(old.chunks, first, key=_FIRST_MESSAGE) - 1, 0)
-        start, machine, unanswered = 0, 0, []
-        if old.chunks:
-            chunk = old.chunks[place]
-            start, machine, unanswered = chunk.message, chunk.before, list(chunk.unanswered)
-        walk = Conversation(self._program, options, len(self._tools), len(messages), query, unanswered)
-        builder = ChunkBuilder(self._engine, self._machine, machine, old.chunks[:place])
+    def _composed(self, old: _State, messages: Sequence[Message], options: Options) -> tuple[Chunks, ChunkBuilder]:
+        """Chunks of all messages, those that did not change as they were, and what built them, which stands after the last one."""
+        query = last_query(self._program, messages)
+        kept, start, machine, unanswered = old.chunks.kept(self._machine, messages, query, options.enable_thinking)
+        walk = Conversation(self._program, options, len(self._tools), len(messages), query, list(unanswered))
+        builder = ChunkBuilder(self._engine, self._machine, machine, kept)
         for index in range(start, len(messages)):
             builder.begin(index, tuple(walk.unanswered))
             events = self._events(walk, messages, index)
@@ -287,9 +285,7 @@ class Session(OfOneProcess):
                 builder.take(events, messages)
             else:
                 builder.take_record(list(events), messages, (*record.head, *record.ids), ended=record.ended)
-        chunks = builder.finished()
-        ids = builder.ids_of(of_end(walk), messages) if finish else ()
-        return chunks, Chunk(len(messages), ids, builder.state, (), False, end_of(chunks) + len(ids), waits=True)
+        return builder.finished(walk), builder
 
     def _events(self, walk: Conversation, messages: Sequence[Message], index: int) -> Iterable[Event]:
         """Of one message; those of the tools stand with the first one."""
@@ -354,9 +350,8 @@ class Session(OfOneProcess):
         old = self._state
         question = Message("user", (Fragment("", "application", "settled"),))
         longer = (*old.messages, question)
-        changed = min(old.query + 1, len(old.messages) - 1)
-        chunks, _ = self._composed(old, longer, last_query(self._program, longer), max(changed, 0), self._options, finish=False)
-        settled = tuple(chunk for chunk in chunks if chunk.message < len(old.messages))
+        chunks, _ = self._composed(old, longer, self._options)
+        settled = tuple(chunk for chunk in chunks.all if chunk.message < len(old.messages))
         state = replace(old, cached=settled, machine=None)
         return state, self._delta(old, state)
 

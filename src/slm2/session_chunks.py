@@ -6,18 +6,22 @@ origin is made, as a rendering makes them; that both come to the same ids is wha
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from slm2.artifact import Profile, Program
-from slm2.artifact.program import DROP, FIELD, MARK, PARTS, REFUSALS, Rule
+from slm2.artifact.program import DROP, EVENTS, FIELD, GUARDS, MARK, PARTS, REFUSALS, Rule
 from slm2.engine import Engine
-from slm2.reference.events import Event
+from slm2.reference.events import Conversation, Event
 from slm2.reference.messages import Message, ToolCall
 from slm2.reference.template import refusal, transformed
 
 __all__ = ["Chunk", "ChunkBuilder", "IdMachine", "end_of"]
 
+# Events of a message that depend on what comes after it; calls are counted for themselves.
+_EVENTS_OF = {"system": ("system",), "user": ("user",), "assistant": ("assistant", "reasoning", "content", "close"), "tool": ("tool",)}
 _REASONING = PARTS.index("reasoning")
 
 
@@ -48,6 +52,52 @@ def end_of(chunks: Sequence[Chunk]) -> int:
     return chunks[-1].end if chunks else 0
 
 
+class Chunks(NamedTuple):
+    """The ids of messages, and on what they depend beside these.
+
+    Attributes:
+        all: the chunks.
+        messages: how many of the first messages they hold the ids of.
+        query: the last question.
+        thinking: what ``enable_thinking`` was.
+        state: of the machine after them.
+        unanswered: calls that wait for an answer after them.
+        is_open: whether they end in text, which text after them would have been encoded with.
+    """
+
+    all: tuple[Chunk, ...]
+    messages: int
+    query: int
+    thinking: bool | None
+    state: int
+    unanswered: tuple[ToolCall, ...]
+    is_open: bool
+
+    def kept(
+        self, machine: IdMachine, messages: Sequence[Message], query: int, thinking: bool | None
+    ) -> tuple[tuple[Chunk, ...], int, int, tuple[ToolCall, ...]]:
+        """The chunks that are the same for more messages, the message after them, the machine's state and the calls that wait there."""
+        count = self._unchanged(machine, messages, query, thinking)
+        if count == self.messages:
+            return self.all, count, self.state, self.unanswered
+        # The last chunk that begins at or before the first message that changes; it may hold it without beginning with it.
+        place = bisect_right(self.all, count, key=_FIRST_MESSAGE) - 1
+        chunk = self.all[place]
+        return self.all[:place], chunk.message, chunk.before, chunk.unanswered
+
+    def _unchanged(self, machine: IdMachine, messages: Sequence[Message], query: int, thinking: bool | None) -> int:
+        """Of how many messages nothing changes that the machine looks at."""
+        if self.messages == 0 or (thinking != self.thinking and machine.minds_thinking):
+            return 0
+        last = self.messages - 1
+        minds = messages[last].role in machine.minds_next or (self.is_open and self.state not in machine.marks_first)
+        count = last if minds else self.messages
+        return count if query == self.query else min(self.query + 1, count)
+
+
+NO_CHUNKS = Chunks((), 0, -1, None, 0, (), False)
+_FIRST_MESSAGE = attrgetter("message")
+
 # A structural id, text, or a field with its transform.
 _Step = int | bytes | tuple[int, int]
 
@@ -75,6 +125,11 @@ class IdMachine:
         self.profile: Profile = profile
         # Literals that stand between structural ids have the same ids each time.
         self.literals = {text: engine.encode(text, profile) for text in program.literals}
+        self.minds_thinking = any(_minds(program, event, ("thinking_on", "thinking_off")) for event in EVENTS if event != "finish")
+        # Roles of messages whose ids depend on what comes after them.
+        self.minds_next = {role for role, of in _EVENTS_OF.items() if any(_minds(program, event, ("last", "next_tool")) for event in of)}
+        # States in which each message begins with a structural id.
+        self.marks_first = {state for state in range(len(program.states)) if _marks_first(program, state)}
         self._marks = [ids[mark] for mark in program.marks]
         self._moves: dict[tuple[int, int, int], _Move] = {}
 
@@ -104,6 +159,17 @@ class IdMachine:
                 steps.append(self.program.literals[action.argument])
         reasons = any(action.op == MARK and action.part == _REASONING for action in rule.actions)
         return _Move(tuple(steps), rule.target, reasons)
+
+
+def _minds(program: Program, event: str, guards: Iterable[str]) -> bool:
+    """Whether some rule for an event looks at one of the guards."""
+    mask = sum(1 << GUARDS.index(guard) for guard in guards)
+    return any(rule.mask & mask for state in range(len(program.states)) for rule in program.cell(state, EVENTS.index(event)))
+
+
+def _marks_first(program: Program, state: int) -> bool:
+    rules = [rule for event in _EVENTS_OF for rule in program.cell(state, EVENTS.index(event)) if not rule.refusal]
+    return all(rule.actions and rule.actions[0].op == MARK for rule in rules)
 
 
 class ChunkBuilder:
@@ -151,10 +217,12 @@ class ChunkBuilder:
         ids, self._ids = tuple(self._ids), []
         return ids
 
-    def finished(self) -> tuple[Chunk, ...]:
+    def finished(self, walk: Conversation) -> Chunks:
         """All chunks, the last one whole."""
+        is_open = bool(self._text)
         self._finish()
-        return (*self._kept, *self._chunks)
+        chunks = (*self._kept, *self._chunks)
+        return Chunks(chunks, walk.count, walk.query, walk.options.enable_thinking, self.state, tuple(walk.unanswered), is_open)
 
     def _finish(self) -> None:
         self._flush()
