@@ -1,7 +1,8 @@
 """The ids of messages, cut into chunks between which nothing is encoded together: what a session computes again, and what it keeps.
 
 Of what the template's machine emits only ids are wanted here. So a rule is put once into the form of its ids, and no item with an
-origin is made, as a rendering makes them; that both come to the same ids is what ``tests/property/test_sessions.py`` asks.
+origin is made, as a rendering makes them; that both come to the same ids is what ``tests/property/test_sessions.py`` and
+``test_session_programs.py`` ask.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from slm2.reference.events import Conversation, Event
 from slm2.reference.messages import Message, ToolCall
 from slm2.reference.template import refusal, transformed
 
-__all__ = ["Chunk", "ChunkBuilder", "IdMachine", "end_of"]
+__all__ = ["NO_CHUNKS", "Chunk", "ChunkBuilder", "Chunks", "IdMachine", "end_of"]
 
 # Events of a message that depend on what comes after it; calls are counted for themselves.
 _EVENTS_OF = {"system": ("system",), "user": ("user",), "assistant": ("assistant", "reasoning", "content", "close"), "tool": ("tool",)}
@@ -36,6 +37,7 @@ class Chunk(NamedTuple):
         reasons: whether it has a think block.
         end: ids up to its end, those of the chunks before it included.
         waits: it is a generation prompt whose reply has not come.
+        is_open: whether it ends in text, with which text after it would have been encoded.
     """
 
     message: int
@@ -45,6 +47,7 @@ class Chunk(NamedTuple):
     reasons: bool
     end: int
     waits: bool = False
+    is_open: bool = False
 
 
 def end_of(chunks: Sequence[Chunk]) -> int:
@@ -62,7 +65,6 @@ class Chunks(NamedTuple):
         thinking: what ``enable_thinking`` was.
         state: of the machine after them.
         unanswered: calls that wait for an answer after them.
-        is_open: whether they end in text, which text after them would have been encoded with.
     """
 
     all: tuple[Chunk, ...]
@@ -71,7 +73,6 @@ class Chunks(NamedTuple):
     thinking: bool | None
     state: int
     unanswered: tuple[ToolCall, ...]
-    is_open: bool
 
     def kept(
         self, machine: IdMachine, messages: Sequence[Message], query: int, thinking: bool | None
@@ -82,6 +83,9 @@ class Chunks(NamedTuple):
             return self.all, count, self.state, self.unanswered
         # The last chunk that begins at or before the first message that changes; it may hold it without beginning with it.
         place = bisect_right(self.all, count, key=_FIRST_MESSAGE) - 1
+        # What changes may begin with text now.
+        while place and self.all[place - 1].is_open and self.all[place].before not in machine.marks_first:
+            place -= 1
         chunk = self.all[place]
         return self.all[:place], chunk.message, chunk.before, chunk.unanswered
 
@@ -90,12 +94,12 @@ class Chunks(NamedTuple):
         if self.messages == 0 or (thinking != self.thinking and machine.minds_thinking):
             return 0
         last = self.messages - 1
-        minds = messages[last].role in machine.minds_next or (self.is_open and self.state not in machine.marks_first)
+        minds = messages[last].role in machine.minds_next or (self.all[-1].is_open and self.state not in machine.marks_first)
         count = last if minds else self.messages
         return count if query == self.query else min(self.query + 1, count)
 
 
-NO_CHUNKS = Chunks((), 0, -1, None, 0, (), False)
+NO_CHUNKS = Chunks((), 0, -1, None, 0, ())
 _FIRST_MESSAGE = attrgetter("message")
 
 # A structural id, text, or a field with its transform.
@@ -210,7 +214,7 @@ class ChunkBuilder:
         self._add(end[1:] if ended else end)
 
     def ids_of(self, event: Event, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Ids of an event that is no message's, after the last chunk."""
+        """Ids of an event that is no message's, after the last chunk: a generation prompt, which begins with a structural id."""
         items, _ = self._run([event], messages)
         self._add(items)
         self._flush()
@@ -219,17 +223,17 @@ class ChunkBuilder:
 
     def finished(self, walk: Conversation) -> Chunks:
         """All chunks, the last one whole."""
-        is_open = bool(self._text)
         self._finish()
         chunks = (*self._kept, *self._chunks)
-        return Chunks(chunks, walk.count, walk.query, walk.options.enable_thinking, self.state, tuple(walk.unanswered), is_open)
+        return Chunks(chunks, walk.count, walk.query, walk.options.enable_thinking, self.state, tuple(walk.unanswered))
 
     def _finish(self) -> None:
+        is_open = bool(self._text)
         self._flush()
         if self._begun is not None:
             message, before, unanswered = self._begun
             self._end += len(self._ids)
-            self._chunks.append(Chunk(message, tuple(self._ids), before, unanswered, self._reasons, self._end))
+            self._chunks.append(Chunk(message, tuple(self._ids), before, unanswered, self._reasons, self._end, is_open=is_open))
         self._ids, self._begun, self._reasons = [], None, False
 
     def _run(self, events: Iterable[Event], messages: Sequence[Message]) -> tuple[list[int | bytes], bool]:

@@ -23,6 +23,11 @@ SYSTEM = "# ---- system turn and tools (M-43 to M-45) ----\n"
 CHANGES = {
     "as it is": (TURNS, TURNS),
     "turns join": ('open_user = ["structure <|im_start|>", \'role_header "user\\n"\']', "open_user = ['role_header \"\\n user \"']"),
+    "an earlier answer joins what is before": (
+        "# ---- assistant turn (M-47, M-52 to M-54) ----\n",
+        '[[rule]]\nstate = ["USER_TURN", "TOOL_TURN"]\nevent = "assistant"\nwhen = "!after_query !ambiguous_think"\n'
+        'emit = [\'role_header "\\n then "\']\nto = "ASSISTANT_RESPONDING"\n',
+    ),
     "the last user turn is another": (
         TURNS,
         RULE
@@ -59,7 +64,9 @@ def test_what_a_session_keeps_is_what_the_program_says(change: str) -> None:
         cache: list[int] = []
         for turn in range(4):
             thinking = rng.choice([None, False])
-            delta = session.extend([*(system if turn == 0 else []), source.user()], enable_thinking=thinking)
+            step = source.step()
+            answered = step if len(step) > 1 and rng.random() < 0.5 else []
+            delta = session.extend([*(system if turn == 0 else []), source.user(), *answered], enable_thinking=thinking)
             cache = cache[: delta.keep] + delta.append
             scratch = opened.template.render(session.messages, add_generation_prompt=True, enable_thinking=thinking)
             assert cache == session.cached_ids == scratch.input_ids, session.messages
