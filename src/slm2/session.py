@@ -7,22 +7,21 @@ immutable value that a call replaces when all is done: a call that fails or is c
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
 from slm2.artifact import Profile, Program
-from slm2.artifact.program import PARTS
 from slm2.engine import Engine, OfOneProcess, integer_ids
 from slm2.errors import Slm2Error
-from slm2.reference import template
 from slm2.reference.events import Conversation, Event, Options, last_query, of_end, of_message, of_tools
 from slm2.reference.json_text import json_type, read_json, write_json
-from slm2.reference.messages import Message, ToolCall, parse, parse_tools
-from slm2.reference.pieces import Fragment, Item, Piece, Structural
+from slm2.reference.messages import Message, parse, parse_tools
+from slm2.reference.pieces import Fragment
 from slm2.reply import Reply, ReplyEvent
+from slm2.session_chunks import NO_CHUNKS, Chunk, ChunkBuilder, Chunks, IdMachine, end_of
 from slm2.template import TemplateProgram
 from slm2.tool_schemas import as_schemas
 
@@ -87,42 +86,27 @@ class _Record:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Ids between two places where nothing is encoded across.
+class _State:
+    """All that a session knows.
 
     Attributes:
-        message: the first message whose ids these are.
-        ids: of it, and of those that are encoded with it.
-        before: state of the machine before it.
-        unanswered: calls before it that wait for an answer.
-        reasons: whether it has a think block.
-        end: ids up to its end, those of the chunks before it included.
-        waits: it is a generation prompt whose reply has not come.
+        given: messages as they were given.
+        messages: the same as they were read.
+        records: replies by their ids.
+        chunks: ids of messages, without those of a reply that came last.
+        cached: what the cache holds.
+        machine: the state in which the prompt ended that waits for a reply, by name; None where none does.
     """
-
-    message: int
-    ids: tuple[int, ...]
-    before: int
-    unanswered: tuple[ToolCall, ...]
-    reasons: bool
-    end: int
-    waits: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """All that a session knows."""
 
     given: tuple[Mapping[str, object], ...]
     messages: tuple[Message, ...]
     records: Mapping[int, _Record]
-    query: int
-    chunks: tuple[_Chunk, ...]
-    cached: tuple[_Chunk, ...]
+    chunks: Chunks
+    cached: tuple[Chunk, ...]
     machine: str | None
 
 
-_EMPTY = _State((), (), {}, -1, (), (), None)
+_EMPTY = _State((), (), {}, NO_CHUNKS, (), None)
 
 
 class Session(OfOneProcess):
@@ -152,7 +136,7 @@ class Session(OfOneProcess):
         self._engine = engine
         self._profile: Profile = profile
         self._program: Program = TemplateProgram(engine).of_artifact
-        self._ids = {text: token_id for token_id, text in engine.special_tokens}
+        self._machine = IdMachine(engine, profile, self._program)
         self._tools = parse_tools(as_schemas(tools))
         _check_flag("enable_thinking", enable_thinking, may_be_absent=True)
         _check_flag("preserve_thinking", preserve_thinking, may_be_absent=False)
@@ -277,64 +261,53 @@ class Session(OfOneProcess):
         )
         given = tuple(content["messages"])
         records = {int(index): _record(*row) for index, row in content["records"].items()}
-        cached: list[_Chunk] = []
+        cached: list[Chunk] = []
         for message, ids, reasons, waits in content["cached"]:
-            cached.append(_Chunk(message, tuple(ids), 0, (), reasons, _end(cached) + len(ids), waits))
+            cached.append(Chunk(message, tuple(ids), 0, (), reasons, end_of(cached) + len(ids), waits))
         for index, record in records.items():
             if _read(engine, record.state, list(record.ids))[0].message != given[index]:
                 raise ValueError(index)
         messages = tuple(parse(given))
-        state = replace(_EMPTY, given=given, messages=messages, records=records, query=last_query(session._program, messages))
-        chunks = session._composed(state, 0, session._options, finish=False)[0] if messages else ()
-        session._state = replace(state, chunks=chunks, cached=tuple(cached), machine=content["state"])
+        state = _State(given, messages, records, NO_CHUNKS, tuple(cached), content["state"])
+        session._state = replace(state, chunks=session._composed(state, messages, session._options)[0])
         return session
 
     def _extended(self, old: _State, messages: Sequence[Mapping[str, object]], options: Options) -> tuple[_State, Delta]:
         fresh = parse(messages, first=len(old.messages))
         all_messages = (*old.messages, *fresh)
-        query = last_query(self._program, all_messages)
-        # Guards of an old message change where the last question does, and at the old end.
-        changed = len(old.messages) - 1 if query == old.query else min(old.query + 1, len(old.messages) - 1)
+        chunks, builder = self._composed(old, all_messages, options)
+        walk = Conversation(self._program, options, len(self._tools), len(all_messages), chunks.query, [])
+        ids = builder.ids_of(of_end(walk), all_messages)
+        end = Chunk(len(all_messages), ids, builder.state, (), False, end_of(chunks.all) + len(ids), waits=True)
         given = (*old.given, *(_copy(message) for message in messages))
-        state = _State(given, all_messages, old.records, query, old.chunks, old.cached, None)
-        chunks, end = self._composed(state, max(changed, 0), options, finish=True)
-        machine = self._program.states[end.before]
-        state = _State(state.given, all_messages, old.records, query, chunks, (*chunks, end), machine)
+        machine = self._program.states[builder.state]
+        state = _State(given, all_messages, old.records, chunks, (*chunks.all, end), machine)
         return state, self._delta(old, state)
 
-    def _composed(self, state: _State, first: int, options: Options, *, finish: bool) -> tuple[tuple[_Chunk, ...], _Chunk]:
-        """Chunks of all messages, those before ``first`` as they are, and the chunk of the end, whose ``before`` is the last state."""
-        # The last chunk that begins at or before the first message that changes; it may hold it without beginning with it.
-        place = max(bisect_right(state.chunks, first, key=lambda chunk: chunk.message) - 1, 0)
-        start, machine, unanswered = 0, 0, []
-        if state.chunks:
-            chunk = state.chunks[place]
-            start, machine, unanswered = chunk.message, chunk.before, list(chunk.unanswered)
-        walk = Conversation(self._program, options, len(self._tools), len(state.messages), state.query, unanswered)
-        builder = _Builder(self, machine, list(state.chunks[:place]))
-        for index in range(start, len(state.messages)):
+    def _composed(self, old: _State, messages: Sequence[Message], options: Options) -> tuple[Chunks, ChunkBuilder]:
+        """Chunks of all messages, those that did not change as they were, and what built them, which stands after the last one."""
+        query = last_query(self._program, messages)
+        kept, start, machine, unanswered = old.chunks.kept(self._machine, messages, query, options.enable_thinking)
+        walk = Conversation(self._program, options, len(self._tools), len(messages), query, list(unanswered))
+        builder = ChunkBuilder(self._engine, self._machine, machine, kept)
+        for index in range(start, len(messages)):
             builder.begin(index, tuple(walk.unanswered))
-            record = state.records.get(index) if options.preserve_thinking else None
-            self._message(builder, walk, state.messages, index, record)
-        builder.finish_text()
-        chunks = tuple(builder.chunks)
-        if not state.messages and self._tools:
-            builder.take(of_tools(self._tools, has_system=False), state.messages)
-        ids: tuple[int, ...] = ()
-        if finish:
-            ids = builder.ids_of([of_end(walk)], state.messages)
-        return chunks, _Chunk(len(state.messages), ids, builder.machine, (), False, _end(chunks) + len(ids), waits=True)
+            events = self._events(walk, messages, index)
+            record = old.records.get(index) if options.preserve_thinking else None
+            if record is None:
+                builder.take(events, messages)
+            else:
+                builder.take_record(list(events), messages, (*record.head, *record.ids), ended=record.ended)
+        return builder.finished(walk), builder
 
-    def _message(self, builder: _Builder, walk: Conversation, messages: Sequence[Message], index: int, record: _Record | None) -> None:
-        events = list(of_message(walk, messages, index))
+    def _events(self, walk: Conversation, messages: Sequence[Message], index: int) -> Iterable[Event]:
+        """Of one message; those of the tools stand with the first one."""
+        events = of_message(walk, messages, index)
+        if index or not self._tools:
+            return events
         has_system = messages[0].role == "system"
-        if self._tools and index == 0:
-            schemas = list(of_tools(self._tools, has_system=has_system))
-            events = [*events, *schemas] if has_system else [*schemas, *events]
-        if record is None:
-            builder.take(events, messages)
-        else:
-            builder.take_record(events, messages, record)
+        schemas = of_tools(self._tools, has_system=has_system)
+        return chain(events, schemas) if has_system else chain(schemas, events)
 
     def _delta(self, old: _State, new: _State) -> Delta:
         """The common prefix of what was cached and what is to be there."""
@@ -343,12 +316,14 @@ class Session(OfOneProcess):
         same = bisect_left(range(count), True, key=lambda at: old.cached[at] is not new.cached[at])
         while same < count and old.cached[same].ids == new.cached[same].ids:
             same += 1
-        keep = _end(old.cached[:same])
-        before = list(chain.from_iterable(chunk.ids for chunk in old.cached[same:]))
-        after = list(chain.from_iterable(chunk.ids for chunk in new.cached[same:]))
-        common = next(
-            (at for at, (left, right) in enumerate(zip(before, after, strict=False)) if left != right), min(len(before), len(after))
-        )
+        keep = end_of(old.cached[:same])
+        before = list(chain.from_iterable([chunk.ids for chunk in old.cached[same:]]))
+        after = list(chain.from_iterable([chunk.ids for chunk in new.cached[same:]]))
+        common = 0
+        for left, right in zip(before, after, strict=False):
+            if left != right:
+                break
+            common += 1
         return Delta(keep + common, after[common:], self._lost(old, new, same, common), new.machine or "INIT")
 
     def _lost(self, old: _State, new: _State, same: int, common: int) -> list[Loss]:
@@ -371,7 +346,7 @@ class Session(OfOneProcess):
         index = len(old.messages)
         message = reader.message
         head = old.cached[-1]
-        whole = _Chunk(index, (*head.ids, *ids), head.before, (), True, head.end + len(ids))
+        whole = Chunk(index, (*head.ids, *ids), head.before, (), True, head.end + len(ids))
         record = _Record(head.ids, tuple(ids), ended, old.machine)
         parsed = parse([message], first=index)
         state = replace(
@@ -387,103 +362,11 @@ class Session(OfOneProcess):
     def _settled(self) -> tuple[_State, Delta]:
         old = self._state
         question = Message("user", (Fragment("", "application", "settled"),))
-        longer = replace(old, messages=(*old.messages, question))
-        query = last_query(self._program, longer.messages)
-        changed = min(old.query + 1, len(old.messages) - 1)
-        chunks, _ = self._composed(replace(longer, query=query), max(changed, 0), self._options, finish=False)
-        settled = tuple(chunk for chunk in chunks if chunk.message < len(old.messages))
+        longer = (*old.messages, question)
+        chunks, _ = self._composed(old, longer, self._options)
+        settled = tuple(chunk for chunk in chunks.all if chunk.message < len(old.messages))
         state = replace(old, cached=settled, machine=None)
         return state, self._delta(old, state)
-
-
-class _Builder:
-    """Runs the machine over messages and cuts what it emits into chunks, between which nothing is encoded together."""
-
-    def __init__(self, session: Session, machine: int, kept: list[_Chunk]) -> None:
-        self._session = session
-        self._program = session._program
-        self.machine = machine
-        self.chunks = kept
-        self._open: list[Item] = []
-        self._ids: list[int] = []
-        self._begun: tuple[int, int, tuple[ToolCall, ...]] | None = None
-        self._reasons = False
-
-    def begin(self, message: int, unanswered: tuple[ToolCall, ...]) -> None:
-        """A message begins; its chunk does where its first item is known not to join what is before."""
-        self._next = (message, self.machine, unanswered)
-
-    def take(self, events: Iterable[Event], messages: Sequence[Message]) -> None:
-        """Run the machine over the events of a message."""
-        out = template.Composition(self.machine)
-        template.take(self._program, out, events, messages)
-        self.machine = out.state
-        self._cut(out.items)
-        self._add(out.items)
-
-    def take_record(self, events: list[Event], messages: Sequence[Message], record: _Record) -> None:
-        """A reply by its ids: its head and itself as they were, then the end of the turn as the template has it."""
-        out = template.Composition(self.machine)
-        template.take(self._program, out, events[:-1], messages)
-        end = template.Composition(out.state)
-        template.take(self._program, end, events[-1:], messages)
-        self.machine = end.state
-        self._cut(out.items)
-        self.finish_run()
-        self._ids += [*record.head, *record.ids]
-        self._reasons = True
-        self._add(end.items[1:] if record.ended else end.items)
-
-    def ids_of(self, events: list[Event], messages: Sequence[Message]) -> tuple[int, ...]:
-        """Ids of events that are no message."""
-        out = template.Composition(self.machine)
-        template.take(self._program, out, events, messages)
-        self.machine = out.state
-        return tuple(self._encoded(out.items))
-
-    def finish_text(self) -> None:
-        """The last chunk is whole."""
-        self.finish_run()
-        if self._begun is not None:
-            message, before, unanswered = self._begun
-            end = _end(self.chunks) + len(self._ids)
-            self.chunks.append(_Chunk(message, tuple(self._ids), before, unanswered, self._reasons, end))
-        self._ids, self._begun, self._reasons = [], None, False
-
-    def finish_run(self) -> None:
-        """Encode the text that is open."""
-        self._ids += self._encoded(self._open)
-        self._open = []
-
-    def _cut(self, items: Sequence[Item]) -> None:
-        """End the chunk before a message, unless text would be encoded across."""
-        joins = bool(self._open) and bool(items) and isinstance(items[0], Piece)
-        if self._begun is None or not joins:
-            self.finish_text()
-            self._begun = self._next
-
-    def _add(self, items: Sequence[Item]) -> None:
-        """Marks end a run of text; the last run stays open."""
-        for item in items:
-            if isinstance(item, Structural):
-                self._open.append(item)
-                self.finish_run()
-                self._reasons = self._reasons or item.part == PARTS[4]
-            else:
-                self._open.append(item)
-
-    def _encoded(self, items: Sequence[Item]) -> list[int]:
-        session = self._session
-        ids: list[int] = []
-        text = b""
-        for item in items:
-            if isinstance(item, Piece):
-                text += item.data
-                continue
-            ids += session._engine.encode(text, session._profile) if text else []
-            ids.append(session._ids[item.text.encode("utf-8")])
-            text = b""
-        return ids + (session._engine.encode(text, session._profile) if text else [])
 
 
 def _check_flag(field: str, value: object, *, may_be_absent: bool) -> None:
@@ -525,12 +408,7 @@ def _read(engine: Engine, state: str, ids: list[int]) -> tuple[Reply, list[Reply
     return reader, events
 
 
-def _end(chunks: Sequence[_Chunk]) -> int:
-    """How many ids there are up to the end of the last one."""
-    return chunks[-1].end if chunks else 0
-
-
-def _reason(before: _Chunk, new: _State) -> Reason:
+def _reason(before: Chunk, new: _State) -> Reason:
     """Why a turn's ids are others now."""
     if before.waits:
         return "generation_prompt"

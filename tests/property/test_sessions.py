@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from functools import cache
+from types import FrameType
 
 import pytest
 
@@ -113,38 +115,45 @@ def _fields(state: object, **changes: object) -> list[object]:
 
 
 @pytest.mark.parametrize("preserve", [False, True])
-def test_m_103_a_step_that_fails_anywhere_changes_nothing(preserve: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_m_103_a_step_that_is_cancelled_anywhere_changes_nothing(preserve: bool) -> None:
     session = contract().session(preserve_thinking=preserve)
     session.extend([USER])
     session.reply(contract().tokenizer.encode_trusted("<think>\nR\n</think>\n\nx<|im_end|>"))
     whole = session.save()
-    real = session._engine
+    before = session._state
 
-    class Failing:
-        """An engine whose n-th call from now on is cancelled."""
+    def cancel_at(line: int) -> bool:
+        """Cancel a call where it comes to the n-th of its lines; whether it came so far."""
+        left = line
 
-        def __init__(self, left: int) -> None:
-            self.left = left
-
-        def __getattr__(self, name: str):
-            self.left -= 1
-            if self.left < 0:
+        def trace(frame: FrameType, event: str, _: object):
+            nonlocal left
+            if "slm2" not in frame.f_code.co_filename:
+                return None
+            left -= event == "line"
+            if left < 0:
                 raise KeyboardInterrupt
-            return getattr(real, name)
+            return trace
 
-    failed = 0
-    for left in range(40):
-        monkeypatch.setattr(session, "_engine", Failing(left))
+        outer = sys.gettrace()
+        sys.settrace(trace)
         try:
-            delta = session.extend([USER])
+            session.extend([USER])
         except KeyboardInterrupt:
-            failed += 1
-            monkeypatch.setattr(session, "_engine", real)
-            assert session.save() == whole
-        else:
-            assert delta.append
+            return True
+        finally:
+            sys.settrace(outer)
+        return False
+
+    lines = 0
+    while cancel_at(lines):
+        # The last step is the one that sets the state; what comes before it changes nothing.
+        if session._state is not before:
+            assert session.messages[-1] == USER
             break
-    assert failed > 2, failed
+        assert session.save() == whole
+        lines += 1
+    assert lines > 100, lines
 
 
 def test_m_104_m_105_what_is_lost_and_the_settled_form() -> None:

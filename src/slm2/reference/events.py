@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from slm2.artifact.program import EVENTS, GUARDS, Program
 from slm2.reference.messages import Message, ToolCall, text_of
@@ -37,8 +37,7 @@ class Options:
     preserve_thinking: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """The bytes from ``start`` to ``end`` of the text of one field; each keeps its fragment through every cut."""
 
     fragments: tuple[Fragment, ...]
@@ -88,8 +87,7 @@ def stretch(fragments: Sequence[Fragment]) -> Stretch:
 _NOTHING = stretch(())
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One symbol of the input.
 
     Attributes:

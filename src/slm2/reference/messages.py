@@ -70,7 +70,9 @@ class Message:
 
 def text_of(fragments: Sequence[Fragment]) -> bytes:
     """UTF-8 of the fragments one after the other."""
-    return b"".join(to_utf8(fragment.text) for fragment in fragments)
+    if len(fragments) == 1:
+        return to_utf8(fragments[0].text)
+    return b"".join([to_utf8(fragment.text) for fragment in fragments])
 
 
 def is_response_shape(text: bytes) -> bool:

@@ -55,13 +55,13 @@ def take(program: Program, out: Composition, stream: Iterable[Event], messages: 
     for event in stream:
         rule = program.rule(out.state, event.number, event.guards)
         if rule.refusal:
-            raise _refusal(program, out.state, event, REFUSALS[rule.refusal], messages)
+            raise refusal(program, out.state, event, REFUSALS[rule.refusal], messages)
         for action in rule.actions:
             _emit(program, out, action, event)
         out.state = rule.target
 
 
-def _refusal(program: Program, state: int, event: Event, code: str, messages: Sequence[Message]) -> Slm2Error:
+def refusal(program: Program, state: int, event: Event, code: str, messages: Sequence[Message]) -> Slm2Error:
     """The error of a rule that refuses; an end has the index after the last message."""
     index = len(messages) if event.message is None else event.message
     if code in ("empty_conversation", "no_user"):
@@ -87,7 +87,7 @@ def _emit(program: Program, out: Composition, action: Action, event: Event) -> N
     if action.op == MARK:
         out.items.append(Structural(program.marks[action.argument].decode("utf-8"), event.role, part, message))
     elif action.op == FIELD:
-        taken = _transformed(event.fields[action.argument], action.transform)
+        taken = transformed(event.fields[action.argument], action.transform)
         for data, fragment, start in taken.stretches():
             out.items.append(Piece(data, fragment.trust, fragment.source, start, event.role, part, message))
     elif action.op == DROP:
@@ -98,7 +98,7 @@ def _emit(program: Program, out: Composition, action: Action, event: Event) -> N
         out.items.append(Piece(program.literals[action.argument], trust, "program", 0, event.role, part, message))
 
 
-def _transformed(taken: Stretch, transform: int) -> Stretch:
+def transformed(taken: Stretch, transform: int) -> Stretch:
     """M-53: newlines stripped. JSON values were written when the request was read (M-37); JSON writes text of arguments anew."""
     if transform == JSON:
         return stretch([replace(fragment, text=write_json(read_json(fragment.text), fragment.source)) for fragment in taken.fragments])

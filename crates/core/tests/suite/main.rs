@@ -11,4 +11,5 @@ mod sampling;
 mod special;
 mod stream;
 mod support;
+mod template;
 mod tokenizer;
