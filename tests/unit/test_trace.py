@@ -99,7 +99,7 @@ def test_other_rows_are_found() -> None:
     assert (fields["step"], fields["field"]) == (4, "logits")
     with pytest.raises(Slm2Error) as caught:
         replay(trace, engine("native"), ROWS[:5])
-    assert caught.value.code == "logits_length"
+    assert caught.value.code == "rows_length"
 
 
 def test_masks_are_digests_alone() -> None:
