@@ -38,12 +38,14 @@ struct Node {
     suffix: u32,
     /// The longest text that this ends with, with its length.
     text: Option<(usize, TokenId)>,
+    /// One of its edges: most nodes have no other.
+    edge: Option<(u8, u32)>,
 }
 
 impl SpecialAutomaton {
     pub(crate) fn new(tokens: &SpecialTokens) -> Self {
         let mut automaton = Self {
-            nodes: vec![Node { depth: 0, suffix: ROOT, text: None }],
+            nodes: vec![Node { depth: 0, suffix: ROOT, text: None, edge: None }],
             edges: BTreeMap::new(),
             begins: [false; 256],
         };
@@ -61,7 +63,7 @@ impl SpecialAutomaton {
             let next = u32::try_from(self.nodes.len()).unwrap_or(ROOT);
             node = *self.edges.entry((node, byte)).or_insert(next);
             if node == next {
-                self.nodes.push(Node { depth, suffix: ROOT, text: None });
+                self.nodes.push(Node { depth, suffix: ROOT, text: None, edge: None });
             }
         }
         if let Some(node) = self.nodes.get_mut(node as usize) {
@@ -87,6 +89,9 @@ impl SpecialAutomaton {
                 node.suffix = suffix;
                 node.text = node.text.or(text);
             }
+            if let Some(parent) = self.nodes.get_mut(parent as usize) {
+                parent.edge = Some((byte, node));
+            }
         }
     }
 
@@ -97,8 +102,9 @@ impl SpecialAutomaton {
     /// The longest beginning that ends with `byte` after `node`.
     fn after(&self, mut node: u32, byte: u8) -> u32 {
         loop {
-            match self.edges.get(&(node, byte)) {
-                Some(&next) => return next,
+            let edge = self.node(node).and_then(|node| node.edge).filter(|&(label, _)| label == byte);
+            match edge.map(|(_, next)| next).or_else(|| self.edges.get(&(node, byte)).copied()) {
+                Some(next) => return next,
                 None if node == ROOT => return ROOT,
                 None => node = self.node(node).map_or(ROOT, |node| node.suffix),
             }
