@@ -368,9 +368,10 @@ def integer_id(field: str, token_id: int) -> int:
     """
     if type(token_id) is int:
         return token_id
-    if not hasattr(type(token_id), "__index__"):
-        raise Slm2Error("invalid_type", field=field, expected="an integer", found=type(token_id).__name__)
-    return operator.index(token_id)
+    try:
+        return operator.index(token_id)
+    except TypeError:  # no integer, or an array of NumPy, which is one only where it holds one
+        raise Slm2Error("invalid_type", field=field, expected="an integer", found=type(token_id).__name__) from None
 
 
 def shown_integer(value: int) -> str:

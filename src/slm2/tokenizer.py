@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Literal
@@ -249,13 +249,13 @@ def _as_is(text: Text) -> str | bytes:
 
 
 def _texts(texts: Iterable[Text]) -> list[str | bytes]:
-    if isinstance(texts, str | bytes | bytearray | memoryview) or not isinstance(texts, Iterable):
+    if isinstance(texts, str | bytes | bytearray | memoryview | Set | Mapping) or not isinstance(texts, Iterable):
         raise Slm2Error("invalid_type", field="texts", expected="several texts", found=type(texts).__name__)
     return [_as_is(text) for text in texts]
 
 
 def _names(paths: Iterable[str | PathLike[str]]) -> list[str]:
-    if isinstance(paths, str | bytes | PathLike) or not isinstance(paths, Iterable):
+    if isinstance(paths, str | bytes | PathLike | Set | Mapping) or not isinstance(paths, Iterable):
         raise Slm2Error("invalid_type", field="paths", expected="several paths", found=type(paths).__name__)
     names = list(paths)
     for at, path in enumerate(names):

@@ -48,7 +48,7 @@ def test_the_first_refused_text_is_the_one_that_is_told(name, threads):
 @every_engine
 def test_arguments_of_a_batch(name):
     encoder = ENGINES[name]
-    for texts in ("text", b"text", bytearray(b"text"), memoryview(b"text")):
+    for texts in ("text", b"text", bytearray(b"text"), memoryview(b"text"), {"text"}, {"text": 1}):
         with pytest.raises(Slm2Error) as caught:
             encoder.encode_batch(texts)
         assert caught.value.fields == {"field": "texts", "expected": "several texts", "found": type(texts).__name__}

@@ -53,7 +53,7 @@ def test_what_is_no_sequence_of_ids_is_refused(engine, ids):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("wrong", [None, 1.0, float("nan"), "1", [1]])
+@pytest.mark.parametrize("wrong", [None, 1.0, float("nan"), "1", [1], np.zeros(2, np.uint32)])
 def test_what_is_no_id_is_refused_with_its_place(engine, wrong):
     tokenizer = contract(engine).tokenizer
     for call, field in (

@@ -78,11 +78,20 @@ impl NativeEngine {
         self.work(data, encode, |ids, _| finish(&ids))
     }
 
-    fn batch(&self, texts: &Bound<'_, PyAny>, profile: Profile, threads: usize) -> PyResult<Vec<Vec<TokenId>>> {
+    /// The ids of each text in a form of Python's.
+    fn batch<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        threads: usize,
+        form: impl Fn(&[TokenId]) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let profile = arguments::profile(profile)?;
         let py = texts.py();
         let texts = texts.try_iter()?.map(|text| arguments::text("texts", &text?)).collect::<PyResult<Vec<_>>>()?;
         let done = py.detach(|| batch::encode(&self.artifact, &self.scratches, &texts, profile, threads));
-        done.map_err(|error| errors::of_core(py, &error, None))
+        let lists = done.map_err(|error| errors::of_core(py, &error, None))?;
+        PyList::new(py, lists.iter().map(|ids| form(ids)).collect::<PyResult<Vec<_>>>()?)
     }
 }
 
@@ -198,10 +207,7 @@ impl NativeEngine {
         profile: &Bound<'_, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let py = texts.py();
-        let lists = self.batch(texts, arguments::profile(profile)?, threads)?;
-        let lists = lists.iter().map(|ids| self.integers.list(py, ids)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, lists)
+        self.batch(texts, profile, threads, |ids| Ok(self.integers.list(texts.py(), ids)?.into_any()))
     }
 
     /// The same ids as little-endian u32.
@@ -211,10 +217,7 @@ impl NativeEngine {
         profile: &Bound<'_, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let py = texts.py();
-        let lists = self.batch(texts, arguments::profile(profile)?, threads)?;
-        let lists = lists.iter().map(|ids| u32_bytes(py, ids)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, lists)
+        self.batch(texts, profile, threads, |ids| Ok(u32_bytes(texts.py(), ids)?.into_any()))
     }
 
     /// How many ids text has.

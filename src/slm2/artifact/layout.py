@@ -72,3 +72,12 @@ def integer_bytes(code: Literal["H", "I", "Q"], values: array[int] | list[int]) 
 def u32(data: bytes, at: int) -> int:
     """The u32 at ``at``, which must lie inside ``data``."""
     return int.from_bytes(data[at : at + 4], "little")
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether bytes are well formed."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

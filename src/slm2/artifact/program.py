@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from slm2.artifact.layout import is_utf8
 from slm2.errors import Slm2Error
 
 # The alphabet of rendering, in the order of the tables: what a conversation says to the machine, one after the other.
@@ -168,7 +169,7 @@ class _Reader:
         texts: list[bytes] = []
         for _ in range(count):
             text = self.take(int.from_bytes(self.take(2), "little"))
-            if not text or text in texts or not _is_utf8(text) or (allowed is not None and allowed.fullmatch(text) is None):
+            if not text or text in texts or not is_utf8(text) or (allowed is not None and allowed.fullmatch(text) is None):
                 raise Slm2Error("artifact_template_text", index=self.strings)
             texts.append(text)
             self.strings += 1
@@ -270,11 +271,3 @@ def _check_numbering(program: Program) -> None:
 def actions(program: Program) -> Iterator[Action]:
     """All actions in the order of the tables."""
     return (action for rules in program.cells for rule in rules for action in rule.actions)
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slm2.artifact.layout import MAX_ID, MAX_SPECIAL, MAX_SPECIAL_BYTES, integer_bytes, u32
+from slm2.artifact.layout import MAX_ID, MAX_SPECIAL, MAX_SPECIAL_BYTES, integer_bytes, is_utf8, u32
 from slm2.errors import Slm2Error
 
 
@@ -25,7 +25,7 @@ def parse(section: bytes, vocabulary_size: int) -> list[tuple[int, bytes]]:
     for index in range(count):
         text, end = _text(section, at)
         token_id = u32(section, end - 4)
-        if not 1 <= len(text) <= MAX_SPECIAL_BYTES or not _is_utf8(text):
+        if not 1 <= len(text) <= MAX_SPECIAL_BYTES or not is_utf8(text):
             raise Slm2Error("artifact_special_text", index=index)
         lowest = special[-1][0] + 1 if special else vocabulary_size
         if not lowest <= token_id <= MAX_ID:
@@ -47,11 +47,3 @@ def _text(section: bytes, at: int) -> tuple[bytes, int]:
     if end > len(section):
         raise Slm2Error("artifact_special_length", found=len(section), expected=end)
     return section[at + 4 : end - 4], end
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -312,6 +312,9 @@ impl Normalized {
         let mut buffer = [0; 4];
         let encoded = char::from_u32(scalar.value()).unwrap_or_default().encode_utf8(&mut buffer).as_bytes();
         self.bytes.extend_from_slice(encoded);
+        if self.segments.is_none() {
+            return;
+        }
         let (start, end) = (scalar.start as usize, scalar.end as usize);
         let unchanged = stretch.as_bytes().get(start..end) == Some(encoded);
         self.append(Segment { length: encoded.len(), start: base + start, end: base + end, unchanged });
@@ -345,7 +348,7 @@ fn order(scalars: &mut [Scalar]) {
     }
 }
 
-/// The same in time and memory that grow with the length alone.
+/// The same in time and memory that grow with the length alone: from a copy, so that it is read and written in order class by class.
 fn order_by_counting(marks: &mut [Scalar]) {
     let mut ends = [0_usize; 257];
     for mark in marks.iter() {
@@ -358,20 +361,14 @@ fn order_by_counting(marks: &mut [Scalar]) {
         sum += *end;
         *end = sum;
     }
-    // Where each mark goes: behind those of lower classes and those of its own that come before it.
-    let mut goes: Vec<u32> = Vec::with_capacity(marks.len());
-    goes.extend(marks.iter().map(|mark| {
-        let next = ends.get_mut(mark.class() as usize);
-        next.map_or(0, |next| {
-            *next += 1;
-            place(*next - 1)
-        })
-    }));
-    for at in 0..marks.len() {
-        while let Some(target) = goes.get(at).map(|&target| target as usize).filter(|&target| target != at) {
-            marks.swap(at, target);
-            goes.swap(at, target);
+    let before = marks.to_vec();
+    for mark in before {
+        // Behind those of lower classes and those of its own that come before it.
+        let Some(next) = ends.get_mut(mark.class() as usize) else { continue };
+        if let Some(place) = marks.get_mut(*next) {
+            *place = mark;
         }
+        *next += 1;
     }
 }
 
