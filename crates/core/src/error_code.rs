@@ -186,6 +186,18 @@ pub enum ErrorCode {
     TemplateEvent,
     /// Fields: `digest`.
     NoTemplate,
+    /// Fields: `field`, `found`.
+    BadIdentifier,
+    /// Fields: `field`, `found`.
+    DuplicateIdentifier,
+    /// Fields: `field`.
+    LineBreakInValue,
+    /// Fields: `field`, `index`, `reason`.
+    NotPaired,
+    /// Fields: `field`, `cause`, `reason`.
+    MessageRefused,
+    /// Fields: `needed`, `available`, `parts`.
+    BudgetExceeded,
     /// Fields: `profile`, `rng`, `expected`.
     SamplingPairing,
     /// Fields: `found`, `expected`.
@@ -205,6 +217,7 @@ pub enum ErrorCode {
 impl ErrorCode {
     /// The code as `contract/errors.toml` spells it.
     #[must_use]
+    #[allow(clippy::too_many_lines)] // a table
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ArtifactTruncated => "artifact_truncated",
@@ -298,6 +311,12 @@ impl ErrorCode {
             Self::CannotContinue => "cannot_continue",
             Self::TemplateEvent => "template_event",
             Self::NoTemplate => "no_template",
+            Self::BadIdentifier => "bad_identifier",
+            Self::DuplicateIdentifier => "duplicate_identifier",
+            Self::LineBreakInValue => "line_break_in_value",
+            Self::NotPaired => "not_paired",
+            Self::MessageRefused => "message_refused",
+            Self::BudgetExceeded => "budget_exceeded",
             Self::SamplingPairing => "sampling_pairing",
             Self::LogitsLength => "logits_length",
             Self::LogitsInvalid => "logits_invalid",
@@ -516,6 +535,14 @@ impl ErrorCode {
                 "the template has no way from {state} on {event}; no request should lead there, report it"
             }
             Self::NoTemplate => "artifact {digest} has no template; compile it with one (slm2 compile --template)",
+            Self::BadIdentifier => "{field} must match [A-Za-z0-9_.:/-]{{1,128}}; {found} came",
+            Self::DuplicateIdentifier => "{field} {found} occurs twice",
+            Self::LineBreakInValue => "{field} must not hold U+000A or U+000D",
+            Self::NotPaired => "{field} does not pair at message {index}: {reason}",
+            Self::MessageRefused => "{field} is refused ({cause}): {reason}",
+            Self::BudgetExceeded => {
+                "the prompt has {needed} tokens after every step that the request allows, and {available} are available; allow more steps, raise the budget or shorten what no step removes"
+            }
             Self::SamplingPairing => {
                 "profile {profile} draws from {expected}; {rng} came, whose stream it does not define"
             }

@@ -18,6 +18,7 @@ mod error_code;
 mod findings;
 mod ids;
 mod json;
+pub mod prompt;
 pub mod sampling;
 mod stream;
 mod template;

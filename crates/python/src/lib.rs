@@ -8,6 +8,7 @@ mod batch;
 mod engine;
 mod errors;
 mod integers;
+mod prompt;
 mod reply;
 mod sampler;
 mod scratches;
@@ -23,6 +24,8 @@ use pyo3::prelude::pymodule;
 mod _engine {
     #[pymodule_export]
     use super::engine::NativeEngine;
+    #[pymodule_export]
+    use super::prompt::NativeAssembly;
     #[pymodule_export]
     use super::reply::NativeReply;
     #[pymodule_export]

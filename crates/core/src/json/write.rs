@@ -118,7 +118,7 @@ fn append_object(members: &[(Key, JsonValue)], path: &Path<'_>, depth: usize, ou
     Ok(())
 }
 
-fn quote(text: &str, out: &mut String) {
+pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
     for char in text.chars() {
         match char {

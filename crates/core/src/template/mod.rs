@@ -17,7 +17,11 @@ use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::json::{JsonValue, Key};
 use crate::tokenizer::Tokenizer;
-use messages::{Conversation, Reading, given, invalid_type, shown, taken};
+use messages::given;
+
+pub(crate) use compose::{Item, What, compose, rewrites_arguments};
+pub(crate) use messages::{Conversation, Message, Reading, Role, invalid_type, shown, taken};
+pub(crate) use messages::{parse as parse_messages, parse_tools};
 
 pub use compose::Composition;
 pub use messages::Source;
@@ -46,8 +50,8 @@ pub(crate) struct Options {
 /// The template of an artifact. A view of it: cheap to make and to copy.
 #[derive(Clone, Copy)]
 pub struct Template<'a> {
-    program: &'a Program,
-    tokenizer: Tokenizer<'a>,
+    pub(crate) program: &'a Program,
+    pub(crate) tokenizer: Tokenizer<'a>,
     /// The bytes with which texts of special tokens begin.
     begins: [bool; 256],
 }
@@ -93,6 +97,7 @@ impl<'a> Template<'a> {
         let reading = Reading {
             continues_reasoning: options.continues == Some(Continues::Reasoning),
             rewrites_arguments: compose::rewrites_arguments(self.program),
+            ..Reading::default()
         };
         let messages = messages::parse(messages, reading)?;
         let tools = messages::parse_tools(taken(&mut members, "tools"))?;
