@@ -71,7 +71,7 @@ def _print(name: str, checks: list[Check]) -> None:
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from slm2.cli.screen import console, print_on, visible  # noqa: PLC0415
+    from slm2.screen import console, print_on, visible  # noqa: PLC0415
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"tier 1, engine {name}", title_justify="left")
     table.add_column("check")
