@@ -182,6 +182,12 @@ pub enum ErrorCode {
     TemplateEvent,
     /// Fields: `digest`.
     NoTemplate,
+    /// Fields: `position`, `id`.
+    ReplyRefused,
+    /// Fields: .
+    NoPrompt,
+    /// Fields: `reason`.
+    CheckpointRefused,
     /// Fields: `profile`, `rng`, `expected`.
     SamplingPairing,
     /// Fields: `found`, `expected`.
@@ -196,6 +202,8 @@ pub enum ErrorCode {
     AllowedLength,
     /// Fields: `rng`, `reason`.
     GeneratorState,
+    /// Fields: `reason`.
+    GenerationEnded,
 }
 
 impl ErrorCode {
@@ -292,6 +300,9 @@ impl ErrorCode {
             Self::CannotContinue => "cannot_continue",
             Self::TemplateEvent => "template_event",
             Self::NoTemplate => "no_template",
+            Self::ReplyRefused => "reply_refused",
+            Self::NoPrompt => "no_prompt",
+            Self::CheckpointRefused => "checkpoint_refused",
             Self::SamplingPairing => "sampling_pairing",
             Self::LogitsLength => "logits_length",
             Self::LogitsInvalid => "logits_invalid",
@@ -299,6 +310,7 @@ impl ErrorCode {
             Self::LogitsExcluded => "logits_excluded",
             Self::AllowedLength => "allowed_length",
             Self::GeneratorState => "generator_state",
+            Self::GenerationEnded => "generation_ended",
         }
     }
 }
