@@ -87,7 +87,9 @@ impl<'w> Builder<'w> {
         let (end, _) = self.run(close)?;
         self.cut(&steps)?;
         self.flush()?;
-        ids.iter().for_each(|part| self.ids.extend_from_slice(part));
+        for part in ids {
+            self.ids.extend_from_slice(part);
+        }
         self.reasons = true;
         self.add(if ended { end.get(1..).unwrap_or_default() } else { &end })
     }
@@ -126,7 +128,7 @@ impl<'w> Builder<'w> {
             for action in &rule.actions {
                 match action.op {
                     Op::Mark => {
-                        reasons |= is_reasoning(action);
+                        reasons |= is_reasoning(*action);
                         let mark = program.marks.get(usize::from(action.argument));
                         steps.extend(mark.map(|(_, id)| Step::Id(*id)));
                     }
@@ -181,6 +183,6 @@ impl<'w> Builder<'w> {
     }
 }
 
-fn is_reasoning(action: &Action) -> bool {
+fn is_reasoning(action: Action) -> bool {
     PARTS.get(usize::from(action.part)) == Some(&"reasoning")
 }

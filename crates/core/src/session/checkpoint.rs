@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::ids::TokenId;
 use crate::json::{JsonValue, Key, quote, read, write};
-use crate::template::messages::{self, shown};
 use crate::template::Template;
+use crate::template::messages::{self, shown};
 use crate::tokenizer::{Profile, Scratch};
 
 const KIND: &str = "slm2 session 1";
@@ -53,9 +53,9 @@ impl Session {
         }
         // What is not said in the form in which it is saved says something else than it seems to.
         let restored = restored(template, content, scratch);
-        restored.filter(|session| session.content(template) == written).ok_or_else(|| {
-            refused("what it holds is no conversation of a session".to_string())
-        })
+        restored
+            .filter(|session| session.content(template) == written)
+            .ok_or_else(|| refused("what it holds is no conversation of a session".to_string()))
     }
 
     fn content(&self, template: &Template<'_>) -> String {
@@ -147,11 +147,7 @@ fn restored(template: &Template<'_>, content: &JsonValue, scratch: &mut Scratch)
     Some(session)
 }
 
-fn records(
-    template: &Template<'_>,
-    value: &JsonValue,
-    session: &Session,
-) -> Option<BTreeMap<usize, Arc<Record>>> {
+fn records(template: &Template<'_>, value: &JsonValue, session: &Session) -> Option<BTreeMap<usize, Arc<Record>>> {
     let JsonValue::Object(members) = value else { return None };
     let record = |(key, value): &(Key, JsonValue)| {
         let index: usize = key.text.parse().ok()?;

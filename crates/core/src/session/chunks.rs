@@ -86,13 +86,7 @@ impl Chunks {
     }
 
     /// Of how many messages nothing changes that the machine looks at.
-    fn unchanged(
-        &self,
-        minds: &Minds,
-        messages: &[Arc<Message>],
-        query: usize,
-        thinking: Option<bool>,
-    ) -> usize {
+    fn unchanged(&self, minds: &Minds, messages: &[Arc<Message>], query: usize, thinking: Option<bool>) -> usize {
         if self.messages == 0 || (thinking != self.thinking && minds.thinking) {
             return 0;
         }

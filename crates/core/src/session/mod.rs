@@ -144,8 +144,7 @@ impl Session {
         enable_thinking: Option<bool>,
         scratch: &mut Scratch,
     ) -> Result<Delta, Error> {
-        let options =
-            Options { enable_thinking: enable_thinking.or(self.options.enable_thinking), ..self.options };
+        let options = Options { enable_thinking: enable_thinking.or(self.options.enable_thinking), ..self.options };
         let count = self.given.len();
         let given = texts(&messages, "messages", count);
         let fresh = messages::parse(messages, self.reading(template))?;

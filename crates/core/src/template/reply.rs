@@ -225,6 +225,13 @@ impl ReplyReader {
         JsonValue::Object(members)
     }
 
+    /// The same as JSON (M-37).
+    #[must_use]
+    pub fn message_json(&self) -> String {
+        // It holds strings alone, a few levels deep.
+        write(&self.message(), &String::new).unwrap_or_default()
+    }
+
     /// The name of the machine's state.
     #[must_use]
     pub fn state_name<'a>(&self, template: &Template<'a>) -> &'a str {
