@@ -7,6 +7,7 @@ pub(crate) mod events;
 pub(crate) mod messages;
 mod rendering;
 mod reply;
+mod report;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -99,6 +100,10 @@ impl<'a> Template<'a> {
         let conversation = Conversation { messages, tools: tools.into() };
         check_continues(&conversation, options)?;
         compose::compose(self.program, conversation, options)
+    }
+
+    pub(crate) const fn tokenizer(&self) -> Tokenizer<'a> {
+        self.tokenizer
     }
 
     /// The name of the state in which a composition ends.
