@@ -51,7 +51,7 @@ class Session(OfOneProcess):
     @classmethod
     def _of(cls, session: EngineSession) -> Session:
         made = cls.__new__(cls)
-        made._session = session  # noqa: SLF001  (its own)
+        made._session = session
         return made
 
     @property

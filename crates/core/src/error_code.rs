@@ -528,6 +528,11 @@ impl ErrorCode {
                 "the template has no way from {state} on {event}; no request should lead there, report it"
             }
             Self::NoTemplate => "artifact {digest} has no template; compile it with one (slm2 compile --template)",
+            Self::ReplyRefused => {
+                "id {id} at position {position} has no place in a reply: it is a structural token that no reply holds there, or comes after the end of the turn; pass the ids before it"
+            }
+            Self::NoPrompt => "no prompt waits for a reply, or the reply has no ids; extend the session before",
+            Self::CheckpointRefused => "the checkpoint is refused: {reason}",
             Self::SamplingPairing => {
                 "profile {profile} draws from {expected}; {rng} came, whose stream it does not define"
             }
@@ -545,6 +550,7 @@ impl ErrorCode {
                 "the mask of allowed ids has {found} bytes; {expected} were expected, one bit an id, lowest bit first"
             }
             Self::GeneratorState => "the saved state is none of a generator {rng}: {reason}",
+            Self::GenerationEnded => "the generation has ended ({reason}); begin another one",
         }
     }
 }

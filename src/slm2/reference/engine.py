@@ -26,7 +26,6 @@ from slm2.reference.stream import ReferenceStream
 from slm2.reference.tokenizer import Settings, Special, Unit
 from slm2.reference.utf8 import to_utf8
 
-
 # See :mod:`slm2.engine`, which this layer does not know.
 ReplyRow = tuple[str, str, list[int], str, str, str]
 DeltaRow = tuple[int, list[int], list[tuple[int, int, str]], str]
@@ -255,7 +254,7 @@ class ReferenceEngine:
     def reply_reader(self, state: str) -> ReferenceReply:
         return ReferenceReply(self._artifact, state)
 
-    def session(self, profile: Profile, tools: object, enable_thinking: bool | None, preserve_thinking: bool) -> ReferenceSession:  # noqa: FBT001  (as the protocol has it)
+    def session(self, profile: Profile, tools: object, enable_thinking: bool | None, preserve_thinking: bool) -> ReferenceSession:
         core = SessionCore(self._settings(profile), tools, enable_thinking=enable_thinking, preserve_thinking=preserve_thinking)
         return ReferenceSession(core, State())
 

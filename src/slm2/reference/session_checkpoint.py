@@ -87,8 +87,8 @@ def _session(artifact: Artifact, max_pretoken: int, content: Mapping[str, Any]) 
     core = SessionCore(settings, content["tools"], enable_thinking=thinking, preserve_thinking=preserve)
     given = texts(content["messages"], "messages")
     records: dict[int, Record] = {}
-    for key, (head, ids, _, state) in content["records"].items():
-        index, ids = int(key), _ids(artifact, ids)
+    for key, (head, said, _, state) in content["records"].items():
+        index, ids = int(key), _ids(artifact, said)
         read = read_reply(artifact, core.program, state, ids, index)
         if not ids or index < 0 or read.text != given[index]:
             raise ValueError("records")
