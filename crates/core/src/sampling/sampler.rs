@@ -58,7 +58,7 @@ impl Sampler {
         Self::of_width(config, prompt, expected, width, limit)
     }
 
-    fn of_width(
+    pub(crate) fn of_width(
         mut config: SamplingConfig,
         prompt: &[u32],
         expected: usize,
