@@ -31,10 +31,12 @@ class ReferenceGeneratedText:
         self._refused: str | None = None
 
     def check_open(self) -> None:
+        """Raise ``generation_ended`` where it has."""
         if self.reason is not None or self._refused is not None:
             raise Slm2Error("generation_ended", reason=self.reason or self._refused)
 
     def take(self, token: int) -> str:
+        """Take an id that was drawn: the text that is delivered with it."""
         self.check_open()
         self.ids.append(token)
         text = self._text_of(token)
@@ -79,12 +81,15 @@ class ReferenceGeneratedText:
 
     @property
     def text(self) -> str:
+        """All that was delivered."""
         return "".join(self._text)
 
     @property
     def stop_string(self) -> str | None:
+        """Which string ended it."""
         return self._strings.found
 
     @property
     def pending(self) -> bytes:
+        """Bytes that came and are no text."""
         return b"" if self.reason == "StopString" else self._decoder.pending
