@@ -368,6 +368,9 @@ static void templates(void) {
     OK(slm2_reply_push(context, reply, ids, count, (uint8_t *)text, sizeof text - 1, &length));
     text[length] = 0;
     CHECK(strstr(text, "{\"kind\": \"content\", \"text\": \"Hello\"") != NULL && strstr(text, "\"reason\": \"end_turn\"") != NULL);
+    OK(slm2_reply_message(context, reply, (uint8_t *)text, sizeof text - 1, &length));
+    text[length] = 0;
+    CHECK(strcmp(text, "{\"role\": \"assistant\", \"content\": \"Hello\", \"reasoning_content\": \"\"}") == 0);
     OK(slm2_reply_state(context, reply, (uint8_t *)text, sizeof text, &length));
     CHECK(length > 0);
     OK(slm2_reply_finish(context, reply, (uint8_t *)text, sizeof text, &length));
@@ -384,6 +387,7 @@ static void templates(void) {
     NULL_REFUSED(slm2_reply_new(context, NULL, bytes(state), strlen(state), &reply));
     NULL_REFUSED(slm2_reply_push(context, NULL, ids, 1, (uint8_t *)text, sizeof text, &length));
     NULL_REFUSED(slm2_reply_finish(context, NULL, (uint8_t *)text, sizeof text, &length));
+    NULL_REFUSED(slm2_reply_message(context, NULL, (uint8_t *)text, sizeof text, &length));
     NULL_REFUSED(slm2_reply_state(context, NULL, (uint8_t *)text, sizeof text, &length));
 }
 
@@ -518,6 +522,111 @@ static void generators(void) {
     NULL_REFUSED(slm2_portable(context, SLM2_EXP, NULL, 1));
 }
 
+static slm2_status new_generation(uint32_t special, slm2_generation **generation) {
+    const char *config = "{\"profile\": \"contract\", \"temperature\": 0, \"top_k\": 0, \"top_p\": 1, \"min_p\": 0, "
+                         "\"repetition_penalty\": 1, \"rng\": \"pcg32\", \"seed\": 7, \"max_tokens\": 3, \"stop_ids\": [5]}";
+    return slm2_generation_new(context, contract, special, bytes(config), strlen(config), NULL, 0, SLM2_WIDTH, generation);
+}
+
+static void generations(void) {
+    static float logits[SLM2_WIDTH];
+    slm2_generation *generation = NULL;
+    slm2_sampler *sampler = NULL;
+    slm2_sample sample;
+    uint32_t reason = 9, ids[4];
+    uint8_t out[32];
+    size_t length = 0, count = 0;
+#define STEP(capacity) \
+    slm2_generation_step(context, generation, logits, SLM2_WIDTH, NULL, 0, 1, &sample, &reason, out, capacity, &length)
+    OK(new_generation(SLM2_SPECIAL_REFUSE, &generation));
+    logits[9707] = 1; /* Hello */
+    OK(STEP(32));
+    CHECK(sample.id == 9707 && reason == SLM2_GOES_ON && length == 5 && memcmp(out, "Hello", 5) == 0);
+    OK(slm2_generation_sampler(context, generation, &sampler));
+    OK(slm2_sampler_kept(context, sampler, ids, 4, &count));
+    CHECK(count == 1 && ids[0] == 9707);
+    CHECK(STEP(0) == SLM2_TOO_SMALL && sample.id == 9707); /* it was drawn, and its text waits */
+    OK(slm2_result(context, out, 32, &length));
+    CHECK(length == 5);
+    logits[5] = 2;
+    OK(STEP(32));
+    CHECK(sample.id == 5 && reason == SLM2_STOP_TOKEN && length == 0);
+    REFUSED(STEP(32), "generation_ended");
+    OK(slm2_generation_result(context, generation, (uint8_t *)text, sizeof text - 1, &length));
+    text[length] = 0;
+    CHECK(strstr(text, "{\"ids\": [9707, 9707, 5], \"text\": \"HelloHello\", \"reason\": \"StopToken\"") == text);
+    slm2_generation_free(generation);
+    OK(new_generation(SLM2_SPECIAL_REFUSE, &generation));
+    logits[151645] = 3;
+    REFUSED(STEP(32), "structural_id");
+    slm2_generation_free(generation);
+    OK(new_generation(SLM2_SPECIAL_SKIP, &generation));
+    NULL_REFUSED(slm2_generation_step(context, generation, NULL, SLM2_WIDTH, NULL, 0, 0, &sample, &reason, out, 32, &length));
+    NULL_REFUSED(slm2_generation_step(context, generation, logits, SLM2_WIDTH, NULL, 0, 0, NULL, &reason, out, 32, &length));
+    NULL_REFUSED(slm2_generation_step(context, generation, logits, SLM2_WIDTH, NULL, 0, 0, &sample, NULL, out, 32, &length));
+    NULL_REFUSED(slm2_generation_step(context, generation, logits, SLM2_WIDTH, NULL, 0, 0, &sample, &reason, out, 32, NULL));
+    NULL_REFUSED(slm2_generation_step(context, NULL, logits, SLM2_WIDTH, NULL, 0, 0, &sample, &reason, out, 32, &length));
+    OK(slm2_generation_result(context, generation, (uint8_t *)text, sizeof text, &length));
+    CHECK(memcmp(text, "{\"ids\": [], ", 12) == 0); /* nothing was drawn that could not be told */
+    NULL_REFUSED(slm2_generation_sampler(context, NULL, &sampler));
+    NULL_REFUSED(slm2_generation_result(context, NULL, (uint8_t *)text, sizeof text, &length));
+    slm2_generation_free(generation);
+    slm2_generation_free(NULL);
+    REFUSED(new_generation(7, &generation), "invalid_value");
+    NULL_REFUSED(slm2_generation_new(context, NULL, 0, bytes("{}"), 2, NULL, 0, SLM2_WIDTH, &generation));
+}
+
+static void sessions(void) {
+    const char *chat = "[{\"role\": \"user\", \"content\": \"Hi\"}]";
+    const uint8_t *messages = bytes(chat), *options = bytes("{\"preserve_thinking\": true}");
+    slm2_session *session = NULL, *other = NULL;
+    static uint8_t checkpoint[4096];
+    uint32_t ids[64];
+    size_t length = 0, saved = 0, count = 0;
+#define JSON (uint8_t *)text, sizeof text - 1, &length
+    OK(slm2_session_new(context, contract, SLM2_PROFILE_CONTRACT, options, strlen((const char *)options), &session));
+    OK(slm2_session_extend(context, session, messages, strlen(chat), SLM2_UNSAID, JSON));
+    text[length] = 0;
+    CHECK(strstr(text, "{\"keep\": 0, \"append\": [151644, 872, 198, 13048, 151645, ") == text);
+    OK(slm2_encode_trusted(context, contract, 0, bytes("Hello!<|im_end|>"), 16, ids, 64, &count));
+    OK(slm2_session_reply(context, session, ids, count, JSON));
+    text[length] = 0;
+    CHECK(strstr(text, "{\"kind\": \"content\", \"text\": \"Hello\"") != NULL);
+    OK(slm2_session_settled(context, session, JSON));
+    OK(slm2_session_settle(context, session, JSON));
+    OK(slm2_session_cached_ids(context, session, ids, 64, &count));
+    CHECK(count > 9 && ids[0] == 151644);
+    OK(slm2_session_messages(context, session, JSON));
+    text[length] = 0;
+    CHECK(strstr(text, "[{\"role\": \"user\", \"content\": \"Hi\"}, {\"role\": \"assistant\", ") == text);
+    OK(slm2_session_fork(context, session, &other));
+    OK(slm2_session_extend(context, other, messages, strlen(chat), 0, JSON));
+    slm2_session_free(other);
+    OK(slm2_session_save(context, session, checkpoint, sizeof checkpoint, &saved));
+    OK(slm2_session_restore(context, contract, checkpoint, saved, &other));
+    OK(slm2_session_messages(context, other, JSON));
+    slm2_session_free(other);
+    checkpoint[saved / 2] ^= 1;
+    CHECK(slm2_session_restore(context, contract, checkpoint, saved, &other) == SLM2_REFUSED && other == NULL);
+    REFUSED(slm2_session_restore(context, contract, bytes("{}"), 2, &other), "checkpoint_refused");
+    REFUSED(slm2_session_reply(context, session, ids, 0, JSON), "no_prompt");
+    REFUSED(slm2_session_extend(context, session, bytes("5"), 1, SLM2_UNSAID, JSON), "invalid_type");
+    REFUSED(slm2_session_extend(context, session, messages, strlen(chat), 5, JSON), "invalid_value");
+    REFUSED(slm2_session_new(context, contract, 0, bytes("{\"x\": 1}"), 8, &other), "unknown_field");
+    NULL_REFUSED(slm2_session_new(context, NULL, 0, options, 2, &other));
+    NULL_REFUSED(slm2_session_restore(context, NULL, checkpoint, saved, &other));
+    NULL_REFUSED(slm2_session_fork(context, NULL, &other));
+    NULL_REFUSED(slm2_session_extend(context, NULL, messages, strlen(chat), SLM2_UNSAID, JSON));
+    NULL_REFUSED(slm2_session_reply(context, NULL, ids, 1, JSON));
+    NULL_REFUSED(slm2_session_settled(context, NULL, JSON));
+    NULL_REFUSED(slm2_session_settle(context, NULL, JSON));
+    NULL_REFUSED(slm2_session_save(context, NULL, JSON));
+    NULL_REFUSED(slm2_session_messages(context, NULL, JSON));
+    NULL_REFUSED(slm2_session_cached_ids(context, NULL, ids, 64, &count));
+    slm2_session_free(session);
+    slm2_session_free(NULL);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: abi ARTIFACT\n");
@@ -535,6 +644,8 @@ int main(int argc, char **argv) {
     templates();
     sampling();
     generators();
+    generations();
+    sessions();
     slm2_contract_free(contract);
     slm2_context_free(context);
     printf("%d checks, %d failures\n", checks, failures);
