@@ -163,6 +163,64 @@ namespace Slm2
             return new Sampler(state, config, prompt, width);
         }
 
+        /// <summary>A generation at its beginning.</summary>
+        /// <param name="config">All that decides beside logits and history, and what ends it.</param>
+        /// <param name="prompt">Ids that the model has seen.</param>
+        /// <param name="special">What becomes of ids of special tokens that do not stop it.</param>
+        /// <param name="width">Logits of a row.</param>
+        /// <exception cref="Slm2Exception">As <see cref="Sampler"/></exception>
+        public Generation Generation(SamplingConfig config, uint[] prompt, SpecialPolicy special, int width = SamplingConfig.Width)
+        {
+            return new Generation(state, config, prompt, special, width);
+        }
+
+        /// <summary>A session without a message.</summary>
+        /// <param name="tools">JSON schemas of the tools, each as JSON text.</param>
+        /// <param name="enableThinking">As in <see cref="RenderOptions"/>.</param>
+        /// <param name="preserveThinking">As in <see cref="RenderOptions"/>: the cache is never cut then.</param>
+        /// <exception cref="Slm2Exception">A code of contract/template.md</exception>
+        public Session Session(IReadOnlyList<string> tools = null, bool? enableThinking = null, bool preserveThinking = false)
+        {
+            Json.Members options = new Json.Members();
+            if (tools != null)
+            {
+                options.Add("tools", RenderOptions.Schemas(tools));
+            }
+            if (enableThinking.HasValue)
+            {
+                options.Add("enable_thinking", enableThinking.Value);
+            }
+            options.Add("preserve_thinking", preserveThinking);
+            return SessionOf(Json.Write(options));
+        }
+
+        /// <summary>A session of options in JSON: an object of <c>tools</c>, <c>enable_thinking</c>, <c>preserve_thinking</c>.</summary>
+        /// <exception cref="Slm2Exception">A code of contract/template.md; <c>json_…</c></exception>
+        public Session SessionOf(string options)
+        {
+            return new Session(state, Profile, options);
+        }
+
+        /// <summary>The session of a checkpoint.</summary>
+        /// <exception cref="Slm2Exception"><c>checkpoint_refused</c>, <c>json_…</c></exception>
+        public Session RestoreSession(byte[] checkpoint)
+        {
+            return new Session(state, checkpoint);
+        }
+
+        /// <summary>A generator of JSON: <c>rng</c>, <c>seed</c> and, where it is not 0, <c>stream</c>.</summary>
+        /// <exception cref="Slm2Exception"><c>invalid_type</c>, <c>invalid_value</c></exception>
+        public RandomGenerator RandomGenerator(string seed)
+        {
+            return new RandomGenerator(state, seed);
+        }
+
+        /// <summary>What the tests of every host call.</summary>
+        internal Conformance Conformance()
+        {
+            return new Conformance(state);
+        }
+
         /// <summary>Free what this object holds.</summary>
         public void Dispose()
         {

@@ -98,6 +98,26 @@ namespace Slm2
         [DllImport(Library)] internal static extern uint slm2_reply_finish(ContextHandle context, ReplyHandle reply, byte* json, UIntPtr capacity, out UIntPtr length);
         [DllImport(Library)] internal static extern uint slm2_reply_state(ContextHandle context, ReplyHandle reply, byte* name, UIntPtr capacity, out UIntPtr length);
 
+        [DllImport(Library)] internal static extern uint slm2_reply_message(ContextHandle context, ReplyHandle reply, byte* json, UIntPtr capacity, out UIntPtr length);
+
+        [DllImport(Library)] internal static extern uint slm2_generation_new(ContextHandle context, ContractHandle contract, uint special, byte* config, UIntPtr length, uint* prompt, UIntPtr count, UIntPtr width, out GenerationHandle generation);
+        [DllImport(Library)] internal static extern void slm2_generation_free(IntPtr generation);
+        [DllImport(Library)] internal static extern uint slm2_generation_step(ContextHandle context, GenerationHandle generation, float* logits, UIntPtr width, byte* allowed, UIntPtr allowedLength, UIntPtr top, out Sample sample, out uint reason, byte* text, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_generation_sampler(ContextHandle context, GenerationHandle generation, out IntPtr sampler);
+        [DllImport(Library)] internal static extern uint slm2_generation_result(ContextHandle context, GenerationHandle generation, byte* json, UIntPtr capacity, out UIntPtr length);
+
+        [DllImport(Library)] internal static extern uint slm2_session_new(ContextHandle context, ContractHandle contract, uint profile, byte* options, UIntPtr length, out SessionHandle session);
+        [DllImport(Library)] internal static extern uint slm2_session_restore(ContextHandle context, ContractHandle contract, byte* checkpoint, UIntPtr length, out SessionHandle session);
+        [DllImport(Library)] internal static extern uint slm2_session_fork(ContextHandle context, SessionHandle session, out SessionHandle fork);
+        [DllImport(Library)] internal static extern void slm2_session_free(IntPtr session);
+        [DllImport(Library)] internal static extern uint slm2_session_extend(ContextHandle context, SessionHandle session, byte* messages, UIntPtr messagesLength, int enableThinking, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_session_reply(ContextHandle context, SessionHandle session, uint* ids, UIntPtr count, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_session_settled(ContextHandle context, SessionHandle session, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_session_settle(ContextHandle context, SessionHandle session, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_session_save(ContextHandle context, SessionHandle session, byte* checkpoint, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_session_cached_ids(ContextHandle context, SessionHandle session, uint* ids, UIntPtr capacity, out UIntPtr count);
+        [DllImport(Library)] internal static extern uint slm2_session_messages(ContextHandle context, SessionHandle session, byte* json, UIntPtr capacity, out UIntPtr length);
+
         [DllImport(Library)] internal static extern uint slm2_sampler_new(ContextHandle context, ContractHandle contract, byte* config, UIntPtr length, uint* prompt, UIntPtr count, UIntPtr width, out SamplerHandle sampler);
         [DllImport(Library)] internal static extern void slm2_sampler_free(IntPtr sampler);
         [DllImport(Library)] internal static extern uint slm2_sampler_sample(ContextHandle context, SamplerHandle sampler, float* logits, UIntPtr width, byte* allowed, UIntPtr allowedLength, UIntPtr top, out Sample sample);
@@ -195,9 +215,40 @@ namespace Slm2
 
     internal sealed class SamplerHandle : Handle
     {
+        private bool borrowed;
+
+        /// <summary>The sampler inside a generation, which is freed with it.</summary>
+        internal static SamplerHandle Borrowed(IntPtr address)
+        {
+            SamplerHandle inner = new SamplerHandle { borrowed = true };
+            inner.SetHandle(address);
+            return inner;
+        }
+
         protected override bool ReleaseHandle()
         {
-            Native.slm2_sampler_free(handle);
+            if (!borrowed)
+            {
+                Native.slm2_sampler_free(handle);
+            }
+            return true;
+        }
+    }
+
+    internal sealed class GenerationHandle : Handle
+    {
+        protected override bool ReleaseHandle()
+        {
+            Native.slm2_generation_free(handle);
+            return true;
+        }
+    }
+
+    internal sealed class SessionHandle : Handle
+    {
+        protected override bool ReleaseHandle()
+        {
+            Native.slm2_session_free(handle);
             return true;
         }
     }
