@@ -186,6 +186,20 @@ def vocabulary_file(oracle: Oracle, engine: Engine) -> str:
     return document(head("vocabulary", "digests", engine), "digests", rows)
 
 
+def encoded_tokens_file(oracle: Oracle, engine: Engine) -> str:
+    """Digests of the ids that the bytes of each token have as a text of their own, from the publisher's program."""
+    size = len(oracle.vocabulary)
+    rows = []
+    for number, block in enumerate([*blocks(size), range(size, size + len(oracle.special))]):
+        stream = bytearray()
+        for token_id in block:
+            ids = _u32(oracle.ids(oracle.token_bytes(token_id), "contract"))
+            stream += struct.pack("<I", len(ids) // 4) + ids
+        digest = hashlib.sha256(stream).hexdigest()
+        rows.append({"id": f"E-block-{number:03}", "first": block.start, "last": block.stop - 1, "sha256": digest})
+    return document(head("encoded-tokens", "digests", engine), "digests", rows)
+
+
 def scalars_file(oracle: Oracle, engine: Engine) -> str:
     """Digests of the ids of every scalar value, from the publisher's program."""
     encode = oracle.tokenizer("contract", False).encode
@@ -239,6 +253,7 @@ def generate(folder: Path) -> dict[str, str]:
     oracle, engine = Oracle(folder), select("reference", embedded())
     files = vector_files(oracle, engine)
     files["vocabulary.json"] = vocabulary_file(oracle, engine)
+    files["encoded-tokens.json"] = encoded_tokens_file(oracle, engine)
     files["scalars.json"] = scalars_file(oracle, engine)
     for name, content in files.items():
         assert len(content.encode()) < SIZE_LIMIT, f"{name} is larger than {SIZE_LIMIT} bytes"
