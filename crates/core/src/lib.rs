@@ -15,6 +15,7 @@ extern crate std;
 mod artifact;
 mod error;
 mod error_code;
+mod findings;
 mod ids;
 mod json;
 pub mod sampling;
@@ -23,8 +24,9 @@ mod template;
 mod tokenizer;
 
 pub use artifact::Artifact;
-pub use error::{Error, Value};
+pub use error::{Error, SpecialText, Value};
 pub use error_code::ErrorCode;
+pub use findings::OnSpecial;
 pub use ids::TokenId;
 pub use json::{JsonValue, Key};
 pub use stream::StreamDecoder;

@@ -7,6 +7,7 @@ mod events;
 mod messages;
 mod rendering;
 mod reply;
+mod report;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -98,6 +99,10 @@ impl<'a> Template<'a> {
         let conversation = Conversation { messages, tools };
         check_continues(&conversation, options)?;
         compose::compose(self.program, conversation, options)
+    }
+
+    pub(crate) const fn tokenizer(&self) -> Tokenizer<'a> {
+        self.tokenizer
     }
 
     /// The name of the state in which a composition ends.
