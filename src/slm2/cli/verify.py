@@ -16,6 +16,8 @@ from slm2.contract import embedded
 from slm2.errors import Slm2Error
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from slm2.conformance.hosts import Host
     from slm2.conformance.verdict import Check, HostVerdict
     from slm2.conformance.verification import Verification
@@ -144,12 +146,14 @@ def _print(tier: int, verdicts: Sequence[HostVerdict]) -> None:
             click.echo(f"{verdict.title}: not verified: {verdict.missing}")
 
 
-def _cell(check: Check | None) -> str:
+def _cell(check: Check | None) -> Text:
+    from rich.text import Text  # noqa: PLC0415
+
     if check is None:
-        return ""
+        return Text()
     if check.passed:
-        return f"{check.compared:,}{'*' if check.note else ''}"
-    return f"[bold red]{check.differences:,} of {check.compared:,} differ[/]"
+        return Text(f"{check.compared:,}{'*' if check.note else ''}")
+    return Text(f"{check.differences:,} of {check.compared:,} differ", style="bold red")
 
 
 def _tell(verdicts: Sequence[HostVerdict], asked: frozenset[str]) -> None:

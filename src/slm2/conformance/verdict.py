@@ -71,6 +71,8 @@ def canonical(outcome: object) -> str:
 
 def first_difference(expected: object, actual: object) -> str:
     """Where two JSON values part, and what stands there: ``expect.ids[3]: expected 13, got 25``."""
+    if isinstance(actual, dict) and "exception" in actual:
+        return f"the testee failed: {actual['exception']}"
     path, wanted, found = next(_differences(expected, actual, ""), ("", expected, actual))
     return f"{path or 'the answer'}: expected {_shown(wanted)}, got {_shown(found)}"
 
