@@ -143,7 +143,7 @@ fn draw(_: &mut Host, params: &Params<'_>) -> Answer {
         stretch.update(u32::try_from(sampler.kept().len()).unwrap_or(u32::MAX).to_le_bytes());
         stretch.update(drawn.probability.to_le_bytes());
         stretch.update(drawn.log_probability.to_le_bytes());
-        if number.is_multiple_of(every) || number == steps {
+        if number % every == 0 || number == steps {
             digests.push(write::hex(&stretch.finalize_reset()));
         }
     }

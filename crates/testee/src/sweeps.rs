@@ -50,7 +50,9 @@ impl Stream {
 
     fn ids(&mut self, ids: &[TokenId]) {
         self.length(ids.len());
-        ids.iter().for_each(|id| self.number(id.get()));
+        for id in ids {
+            self.number(id.get());
+        }
     }
 
     fn digest(self) -> JsonValue {
