@@ -308,17 +308,27 @@ def _said(event: ReplyEvent) -> Outcome:
 def _session(contract: Contract, vector: Vector) -> Outcome:
     """Step by step; a refused one changes nothing."""
     session = contract.session(**vector["options"])
-    return {"steps": [_step(session, step) for step in vector["steps"]]}
+    steps: list[Outcome] = []
+    for step in vector["steps"]:
+        try:
+            session, outcome = _step(contract, session, step)
+        except Slm2Error as error:
+            outcome = {"error": {"code": error.code, "fields": error.fields}}
+        steps.append(outcome)
+    return {"steps": steps}
 
 
-def _step(session: Session, step: Any) -> Outcome:  # noqa: ANN401  (a word or an object)
-    try:
-        if "reply" in step:
-            return {"events": [_said(event) for event in session.reply(step["reply"])]}
-        delta = session.settle() if step == "settle" else session.extend(step["extend"])
-    except Slm2Error as error:
-        return {"error": {"code": error.code, "fields": error.fields}}
-    return {**asdict(delta), "lost": [[loss.message, loss.ids, loss.reason] for loss in delta.lost]}
+def _step(contract: Contract, session: Session, step: Any) -> tuple[Session, Outcome]:  # noqa: ANN401  (a word or an object)
+    """The session that goes on, and what the step gave."""
+    if step == "save":
+        return session, {"checkpoint": session.save().decode("utf-8")}
+    if "restore" in step:
+        restored = contract.restore_session(step["restore"].encode("utf-8"))
+        return restored, {"cached": len(restored.cached_ids)}
+    if "reply" in step:
+        return session, {"events": [_said(event) for event in session.reply(step["reply"])]}
+    delta = session.settle() if step == "settle" else session.extend(step["extend"])
+    return session, {**asdict(delta), "lost": [[loss.message, loss.ids, loss.reason] for loss in delta.lost]}
 
 
 def _assemble(contract: Contract, vector: Vector) -> Outcome:
