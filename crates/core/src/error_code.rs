@@ -186,6 +186,12 @@ pub enum ErrorCode {
     TemplateEvent,
     /// Fields: `digest`.
     NoTemplate,
+    /// Fields: `position`, `id`.
+    ReplyRefused,
+    /// Fields: .
+    NoPrompt,
+    /// Fields: `reason`.
+    CheckpointRefused,
     /// Fields: `profile`, `rng`, `expected`.
     SamplingPairing,
     /// Fields: `found`, `expected`.
@@ -200,11 +206,14 @@ pub enum ErrorCode {
     AllowedLength,
     /// Fields: `rng`, `reason`.
     GeneratorState,
+    /// Fields: `reason`.
+    GenerationEnded,
 }
 
 impl ErrorCode {
     /// The code as `contract/errors.toml` spells it.
     #[must_use]
+    #[allow(clippy::too_many_lines)] // a table
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ArtifactTruncated => "artifact_truncated",
@@ -298,6 +307,9 @@ impl ErrorCode {
             Self::CannotContinue => "cannot_continue",
             Self::TemplateEvent => "template_event",
             Self::NoTemplate => "no_template",
+            Self::ReplyRefused => "reply_refused",
+            Self::NoPrompt => "no_prompt",
+            Self::CheckpointRefused => "checkpoint_refused",
             Self::SamplingPairing => "sampling_pairing",
             Self::LogitsLength => "logits_length",
             Self::LogitsInvalid => "logits_invalid",
@@ -305,6 +317,7 @@ impl ErrorCode {
             Self::LogitsExcluded => "logits_excluded",
             Self::AllowedLength => "allowed_length",
             Self::GeneratorState => "generator_state",
+            Self::GenerationEnded => "generation_ended",
         }
     }
 
@@ -516,6 +529,11 @@ impl ErrorCode {
                 "the template has no way from {state} on {event}; no request should lead there, report it"
             }
             Self::NoTemplate => "artifact {digest} has no template; compile it with one (slm2 compile --template)",
+            Self::ReplyRefused => {
+                "id {id} at position {position} has no place in a reply: it is a structural token that no reply holds there, or comes after the end of the turn; pass the ids before it"
+            }
+            Self::NoPrompt => "no prompt waits for a reply, or the reply has no ids; extend the session before",
+            Self::CheckpointRefused => "the checkpoint is refused: {reason}",
             Self::SamplingPairing => {
                 "profile {profile} draws from {expected}; {rng} came, whose stream it does not define"
             }
@@ -533,6 +551,7 @@ impl ErrorCode {
                 "the mask of allowed ids has {found} bytes; {expected} were expected, one bit an id, lowest bit first"
             }
             Self::GeneratorState => "the saved state is none of a generator {rng}: {reason}",
+            Self::GenerationEnded => "the generation has ended ({reason}); begin another one",
         }
     }
 }

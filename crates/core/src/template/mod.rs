@@ -2,9 +2,9 @@
 //!
 //! Text goes through the plain encoder alone, stretch by stretch; only marks of the program become structural ids.
 
-mod compose;
-mod events;
-mod messages;
+pub(crate) mod compose;
+pub(crate) mod events;
+pub(crate) mod messages;
 mod rendering;
 mod reply;
 mod report;
@@ -46,8 +46,8 @@ pub(crate) struct Options {
 /// The template of an artifact. A view of it: cheap to make and to copy.
 #[derive(Clone, Copy)]
 pub struct Template<'a> {
-    program: &'a Program,
-    tokenizer: Tokenizer<'a>,
+    pub(crate) program: &'a Program,
+    pub(crate) tokenizer: Tokenizer<'a>,
     /// The bytes with which texts of special tokens begin.
     begins: [bool; 256],
 }
@@ -91,12 +91,13 @@ impl<'a> Template<'a> {
             return Err(invalid_value("false where add_generation_prompt is true", "both".to_string()));
         }
         let reading = Reading {
+            first: 0,
             continues_reasoning: options.continues == Some(Continues::Reasoning),
             rewrites_arguments: compose::rewrites_arguments(self.program),
         };
         let messages = messages::parse(messages, reading)?;
         let tools = messages::parse_tools(taken(&mut members, "tools"))?;
-        let conversation = Conversation { messages, tools };
+        let conversation = Conversation { messages, tools: tools.into() };
         check_continues(&conversation, options)?;
         compose::compose(self.program, conversation, options)
     }
@@ -124,7 +125,7 @@ fn known(members: Vec<(Key, JsonValue)>) -> Result<Vec<(Key, JsonValue)>, Error>
     Ok(members)
 }
 
-fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
+pub(crate) fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
     match value {
         JsonValue::Null => Ok(None),
         JsonValue::Bool(value) => Ok(Some(*value)),
