@@ -57,8 +57,6 @@ REFERENCES = (
     "System.IO.FileSystem",
     "System.Linq",
     "System.Memory",
-    "System.Security.Cryptography.Algorithms",
-    "System.Security.Cryptography.Primitives",
     "System.Threading",
     "System.Threading.Tasks",
 )

@@ -3,7 +3,6 @@ using System.Collections.Generic;
 using System.Globalization;
 using System.IO;
 using System.Linq;
-using System.Security.Cryptography;
 
 namespace Slm2.Testee
 {
@@ -43,17 +42,9 @@ namespace Slm2.Testee
             return bytes;
         }
 
-        private static string Sha256(byte[] bytes)
+        private static string Kept(Contract contract, Sampler sampler)
         {
-            using (SHA256 hash = SHA256.Create())
-            {
-                return Host.Hex(hash.ComputeHash(bytes));
-            }
-        }
-
-        private static string Kept(Sampler sampler)
-        {
-            return Sha256(Bytes(sampler.Kept())).Substring(0, 16);
+            return Host.Sha256(contract, Bytes(sampler.Kept())).Substring(0, 16);
         }
 
         private static Sampler NewSampler(Contract contract, Params call)
@@ -92,13 +83,13 @@ namespace Slm2.Testee
                 List<Json.Members> steps = call.List("rows").ConvertAll(spec =>
                 {
                     float[] row = Row(contract, new Params((Json.Members)spec), width);
-                    return Step(sampler, sampler.Sample(row, allowed, (int)call.Integer("top", 0)));
+                    return Step(contract, sampler, sampler.Sample(row, allowed, (int)call.Integer("top", 0)));
                 });
                 return new Json.Members { { "steps", steps } };
             }
         }
 
-        private static Json.Members Step(Sampler sampler, Sample drawn)
+        private static Json.Members Step(Contract contract, Sampler sampler, Sample drawn)
         {
             return new Json.Members
             {
@@ -106,7 +97,7 @@ namespace Slm2.Testee
                 { "probability", Bits(drawn.Probability) },
                 { "log_probability", Bits(drawn.LogProbability) },
                 { "sizes", drawn.Sizes },
-                { "kept", Kept(sampler) },
+                { "kept", Kept(contract, sampler) },
                 { "words", drawn.Words },
                 { "numbers", drawn.Numbers.Select(Bits) },
                 { "top", drawn.Top.Select(token => new object[] { token.Id, Bits(token.Probability), Bits(token.LogProbability) }) },
@@ -121,7 +112,7 @@ namespace Slm2.Testee
                 List<object[]> steps = call.List("rows").ConvertAll(spec =>
                 {
                     Sample drawn = sampler.Sample(Row(contract, new Params((Json.Members)spec), width));
-                    return new object[] { drawn.Id, drawn.Sizes[3], Kept(sampler) };
+                    return new object[] { drawn.Id, drawn.Sizes[3], Kept(contract, sampler) };
                 });
                 return new Json.Members { { "steps", steps } };
             }
@@ -154,7 +145,7 @@ namespace Slm2.Testee
                     writer.Write(drawn.LogProbability);
                     if (step % every == 0 || step == steps)
                     {
-                        digests.Add(Sha256(stretch.ToArray()));
+                        digests.Add(Host.Sha256(contract, stretch.ToArray()));
                         stretch.SetLength(0);
                     }
                 }
@@ -247,7 +238,7 @@ namespace Slm2.Testee
                 generator.Restore(state);
                 return new Json.Members
                 {
-                    { "state", Sha256(state) },
+                    { "state", Host.Sha256(contract, state) },
                     { "position", Decimal(generator.Position) },
                     { "words", generator.Words((int)call.Integer("count")) },
                     { "uniform", Bits(uniform) },
@@ -281,7 +272,7 @@ namespace Slm2.Testee
             IEnumerable<string> first = row.Take(4).Select(logit =>
                 BitConverter.ToUInt32(BitConverter.GetBytes(logit), 0).ToString("x8", CultureInfo.InvariantCulture));
             uint[] history = contract.Conformance().History(recipe.Unsigned("seed"), (int)call.Integer("count"), width);
-            return new Json.Members { { "first", first }, { "sha256", Sha256(Bytes(row)) }, { "history", history } };
+            return new Json.Members { { "first", first }, { "sha256", Host.Sha256(contract, Bytes(row)) }, { "history", history } };
         }
     }
 }

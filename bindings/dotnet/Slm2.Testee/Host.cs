@@ -108,6 +108,11 @@ namespace Slm2.Testee
             return BitConverter.ToString(bytes).Replace("-", "").ToLowerInvariant();
         }
 
+        internal static string Sha256(Contract contract, byte[] bytes)
+        {
+            return Hex(contract.Conformance().Sha256(bytes));
+        }
+
         /// <summary>Bytes of a result: text where they are well-formed UTF-8, else base64.</summary>
         internal static Json.Members Shown(byte[] bytes)
         {

@@ -3,7 +3,6 @@ using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
 using System.Linq;
-using System.Security.Cryptography;
 
 namespace Slm2.Testee
 {
@@ -14,8 +13,8 @@ namespace Slm2.Testee
         {
             host.Add("open", Open);
             host.Add("special_tokens", call => SpecialTokens(host.Contract(call)));
-            host.Add("tokens", call => Tokens(host.Contract(call).Tokenizer, call));
-            host.Add("scalars", call => Scalars(host.Contract(call).Tokenizer, call));
+            host.Add("tokens", call => Tokens(host.Contract(call), call));
+            host.Add("scalars", call => Scalars(host.Contract(call), call));
             host.Add("memory", call => Memory());
         }
 
@@ -33,8 +32,9 @@ namespace Slm2.Testee
             return new Json.Members { { "tokens", tokens } };
         }
 
-        private static Json.Members Tokens(Tokenizer tokenizer, Params call)
+        private static Json.Members Tokens(Contract contract, Params call)
         {
+            Tokenizer tokenizer = contract.Tokenizer;
             using (Digest bytes = new Digest())
             using (Digest decoded = new Digest())
             using (Digest ids = new Digest())
@@ -46,14 +46,15 @@ namespace Slm2.Testee
                     bytes.Token(id, token);
                     decoded.Token(id, tokenizer.Decode(new[] { id }, SpecialPolicy.Bytes));
                     ids.Numbers.Write(tokenizer.TokenId(token) ?? uint.MaxValue);
-                    encoded.Ids(tokenizer.Encode(token));
+                    encoded.Ids(tokenizer.Encode(token)); // of profile contract, which a call without one has
                 }
-                return new Json.Members { { "bytes", bytes.Hex() }, { "decoded", decoded.Hex() }, { "ids", ids.Hex() }, { "encoded", encoded.Hex() } };
+                return new Json.Members { { "bytes", bytes.Hex(contract) }, { "decoded", decoded.Hex(contract) }, { "ids", ids.Hex(contract) }, { "encoded", encoded.Hex(contract) } };
             }
         }
 
-        private static Json.Members Scalars(Tokenizer tokenizer, Params call)
+        private static Json.Members Scalars(Contract contract, Params call)
         {
+            Tokenizer tokenizer = contract.Tokenizer;
             using (Digest stream = new Digest())
             {
                 for (int scalar = (int)call.Integer("first"); scalar <= call.Integer("last"); scalar++)
@@ -68,7 +69,7 @@ namespace Slm2.Testee
                     stream.Ids(tokenizer.Encode(" " + text + " "));
                     stream.Ids(tokenizer.Encode("\n" + text + "\n"));
                 }
-                return new Json.Members { { "sha256", stream.Hex() } };
+                return new Json.Members { { "sha256", stream.Hex(contract) } };
             }
         }
 
@@ -113,12 +114,9 @@ namespace Slm2.Testee
                 }
             }
 
-            internal string Hex()
+            internal string Hex(Contract contract)
             {
-                using (SHA256 hash = SHA256.Create())
-                {
-                    return Host.Hex(hash.ComputeHash(stream.ToArray()));
-                }
+                return Host.Sha256(contract, stream.ToArray());
             }
         }
     }

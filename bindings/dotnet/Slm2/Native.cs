@@ -138,6 +138,7 @@ namespace Slm2
         [DllImport(Library)] internal static extern uint slm2_generator_state(ContextHandle context, GeneratorHandle generator, byte* state, UIntPtr capacity, out UIntPtr length);
         [DllImport(Library)] internal static extern uint slm2_generator_restore(ContextHandle context, GeneratorHandle generator, byte* state, UIntPtr length);
         [DllImport(Library)] internal static extern uint slm2_portable(ContextHandle context, uint function, double* values, UIntPtr count);
+        [DllImport(Library)] internal static extern uint slm2_sha256(ContextHandle context, byte* bytes, UIntPtr length, byte* digest);
         [DllImport(Library)] internal static extern uint slm2_recipe_logits(ContextHandle context, ulong seed, ulong step, double scale, double head, uint bfloat16, float* logits, UIntPtr width);
         [DllImport(Library)] internal static extern uint slm2_recipe_history(ContextHandle context, ulong seed, UIntPtr width, uint* ids, UIntPtr count);
     }

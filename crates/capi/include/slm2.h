@@ -19,6 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The function exp.
+#define SLM2_EXP 0
+
+// The natural logarithm.
+#define SLM2_LOG 1
+
+// The logarithm of 1 + x.
+#define SLM2_LOG1P 2
+
 // Changes when a function, a struct or a meaning of this header changes in a way that callers see.
 #define SLM2_ABI_VERSION 1
 
@@ -39,15 +48,6 @@
 
 // They stand for their text.
 #define SLM2_SPECIAL_BYTES 2
-
-// The function exp.
-#define SLM2_EXP 0
-
-// The natural logarithm.
-#define SLM2_LOG 1
-
-// The logarithm of 1 + x.
-#define SLM2_LOG1P 2
 
 // Logits of a row of Qwen3-0.6B.
 #define SLM2_WIDTH 151936
@@ -181,6 +181,25 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
+// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
+slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
+
+// The row of logits of a recipe (S-70).
+slm2_status slm2_recipe_logits(slm2_context *context,
+                               uint64_t seed,
+                               uint64_t step,
+                               double scale,
+                               double head,
+                               uint32_t bfloat16,
+                               float *logits,
+                               size_t width);
+
+// The history of a recipe: `count` ids below `width` (S-73).
+slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
+
+// The SHA-256 of bytes, 32 bytes to `digest`.
+slm2_status slm2_sha256(slm2_context *context, const uint8_t *bytes, size_t length, uint8_t *digest);
+
 // `SLM2_ABI_VERSION` of the library.
 uint32_t slm2_abi_version(void);
 
@@ -300,22 +319,6 @@ slm2_status slm2_generator_state(slm2_context *context, const slm2_generator *ge
 
 // As `slm2_sampler_restore`.
 slm2_status slm2_generator_restore(slm2_context *context, slm2_generator *generator, const uint8_t *state, size_t length);
-
-// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
-slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
-
-// The row of logits of a recipe (S-70).
-slm2_status slm2_recipe_logits(slm2_context *context,
-                               uint64_t seed,
-                               uint64_t step,
-                               double scale,
-                               double head,
-                               uint32_t bfloat16,
-                               float *logits,
-                               size_t width);
-
-// The history of a recipe: `count` ids below `width` (S-73).
-slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
 
 // A generation of a configuration in JSON, with the arguments of `slm2_sampler_new` and what becomes of ids of special tokens that do
 // not stop it.
@@ -926,22 +929,6 @@ slm2_status slm2_generator_state(slm2_context *context, const slm2_generator *ge
 // As `slm2_sampler_restore`.
 slm2_status slm2_generator_restore(slm2_context *context, slm2_generator *generator, const uint8_t *state, size_t length);
 
-// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
-slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
-
-// The row of logits of a recipe (S-70).
-slm2_status slm2_recipe_logits(slm2_context *context,
-                               uint64_t seed,
-                               uint64_t step,
-                               double scale,
-                               double head,
-                               uint32_t bfloat16,
-                               float *logits,
-                               size_t width);
-
-// The history of a recipe: `count` ids below `width` (S-73).
-slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
-
 // A generation of a configuration in JSON, with the arguments of `slm2_sampler_new` and what becomes of ids of special tokens that do
 // not stop it.
 slm2_status slm2_generation_new(slm2_context *context,
@@ -1040,6 +1027,25 @@ slm2_status slm2_session_cached_ids(slm2_context *context, const slm2_session *s
 
 // The conversation so far, a JSON array of messages.
 slm2_status slm2_session_messages(slm2_context *context, const slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
+
+// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
+slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
+
+// The row of logits of a recipe (S-70).
+slm2_status slm2_recipe_logits(slm2_context *context,
+                               uint64_t seed,
+                               uint64_t step,
+                               double scale,
+                               double head,
+                               uint32_t bfloat16,
+                               float *logits,
+                               size_t width);
+
+// The history of a recipe: `count` ids below `width` (S-73).
+slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
+
+// The SHA-256 of bytes, 32 bytes to `digest`.
+slm2_status slm2_sha256(slm2_context *context, const uint8_t *bytes, size_t length, uint8_t *digest);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -23,6 +23,7 @@
 // Said once for all above.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod conformance;
 pub mod context;
 pub mod contract;
 mod memory;

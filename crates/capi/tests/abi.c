@@ -520,6 +520,11 @@ static void generators(void) {
     CHECK(values[0] == 0.0);
     REFUSED(slm2_portable(context, 3, values, 1), "invalid_value");
     NULL_REFUSED(slm2_portable(context, SLM2_EXP, NULL, 1));
+    uint8_t digest[32];
+    OK(slm2_sha256(context, bytes("abc"), 3, digest));
+    CHECK(digest[0] == 0xba && digest[1] == 0x78 && digest[31] == 0xad); /* FIPS 180-4 */
+    NULL_REFUSED(slm2_sha256(context, NULL, 3, digest));
+    NULL_REFUSED(slm2_sha256(context, bytes("abc"), 3, NULL));
 }
 
 static slm2_status new_generation(uint32_t special, slm2_generation **generation) {
