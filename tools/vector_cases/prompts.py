@@ -22,6 +22,8 @@ FLAGS = {
 }
 
 BUDGET = {"context": 4096, "reserve": 256}
+
+
 def ask(policy: str = "Be brief.", user_turn: object = "Is it open?", **fields: object) -> dict[str, Any]:
     """A request; budget and texts are there unless a row says otherwise."""
     return {"policy": policy, "user_turn": user_turn, "budget": BUDGET, **fields}
