@@ -206,6 +206,9 @@ namespace Slm2
         /// <summary>Fields: <c>engine</c>, <c>reason</c>.</summary>
         public const string EngineUnavailable = "engine_unavailable";
 
+        /// <summary>Fields: <c>host</c>, <c>reason</c>.</summary>
+        public const string HostUnavailable = "host_unavailable";
+
         /// <summary>Fields: <c>check</c>, <c>differences</c>.</summary>
         public const string VerificationFailed = "verification_failed";
 
@@ -317,8 +320,8 @@ namespace Slm2
         /// <summary>Fields: <c>field</c>, <c>cause</c>, <c>reason</c>.</summary>
         public const string MessageRefused = "message_refused";
 
-        /// <summary>Fields: <c>prompt_tokens</c>, <c>reserve</c>, <c>context</c>, <c>excess</c>.</summary>
-        public const string OverBudget = "over_budget";
+        /// <summary>Fields: <c>needed</c>, <c>available</c>, <c>parts</c>.</summary>
+        public const string BudgetExceeded = "budget_exceeded";
 
         /// <summary>Fields: <c>profile</c>, <c>rng</c>, <c>expected</c>.</summary>
         public const string SamplingPairing = "sampling_pairing";
