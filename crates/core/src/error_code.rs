@@ -186,6 +186,12 @@ pub enum ErrorCode {
     TemplateEvent,
     /// Fields: `digest`.
     NoTemplate,
+    /// Fields: `position`, `id`.
+    ReplyRefused,
+    /// Fields: .
+    NoPrompt,
+    /// Fields: `reason`.
+    CheckpointRefused,
     /// Fields: `field`, `found`.
     BadIdentifier,
     /// Fields: `field`, `found`.
@@ -212,6 +218,8 @@ pub enum ErrorCode {
     AllowedLength,
     /// Fields: `rng`, `reason`.
     GeneratorState,
+    /// Fields: `reason`.
+    GenerationEnded,
 }
 
 impl ErrorCode {
@@ -311,6 +319,9 @@ impl ErrorCode {
             Self::CannotContinue => "cannot_continue",
             Self::TemplateEvent => "template_event",
             Self::NoTemplate => "no_template",
+            Self::ReplyRefused => "reply_refused",
+            Self::NoPrompt => "no_prompt",
+            Self::CheckpointRefused => "checkpoint_refused",
             Self::BadIdentifier => "bad_identifier",
             Self::DuplicateIdentifier => "duplicate_identifier",
             Self::LineBreakInValue => "line_break_in_value",
@@ -324,6 +335,7 @@ impl ErrorCode {
             Self::LogitsExcluded => "logits_excluded",
             Self::AllowedLength => "allowed_length",
             Self::GeneratorState => "generator_state",
+            Self::GenerationEnded => "generation_ended",
         }
     }
 
@@ -535,6 +547,11 @@ impl ErrorCode {
                 "the template has no way from {state} on {event}; no request should lead there, report it"
             }
             Self::NoTemplate => "artifact {digest} has no template; compile it with one (slm2 compile --template)",
+            Self::ReplyRefused => {
+                "id {id} at position {position} has no place in a reply: it is a structural token that no reply holds there, or comes after the end of the turn; pass the ids before it"
+            }
+            Self::NoPrompt => "no prompt waits for a reply, or the reply has no ids; extend the session before",
+            Self::CheckpointRefused => "the checkpoint is refused: {reason}",
             Self::BadIdentifier => "{field} must match [A-Za-z0-9_.:/-]{{1,128}}; {found} came",
             Self::DuplicateIdentifier => "{field} {found} occurs twice",
             Self::LineBreakInValue => "{field} must not hold U+000A or U+000D",
@@ -560,6 +577,7 @@ impl ErrorCode {
                 "the mask of allowed ids has {found} bytes; {expected} were expected, one bit an id, lowest bit first"
             }
             Self::GeneratorState => "the saved state is none of a generator {rng}: {reason}",
+            Self::GenerationEnded => "the generation has ended ({reason}); begin another one",
         }
     }
 }

@@ -11,11 +11,13 @@ use slm2_core::{Artifact, Error, Profile, TokenId, Tokenizer};
 use crate::arguments::{self, Ids};
 use crate::batch;
 use crate::errors;
+use crate::generation::NativeGeneratedText;
 use crate::integers::Integers;
 use crate::prompt::NativeAssembly;
 use crate::reply::NativeReply;
 use crate::sampler::{self, NativeGenerator, NativeSampler};
 use crate::scratches::{Scratches, Workshop};
+use crate::session::NativeSession;
 use crate::stream::NativeStream;
 use crate::template::NativeComposition;
 use crate::text::{NativeChunks, NativeText};
@@ -354,6 +356,22 @@ impl NativeEngine {
         NativeReply::new(py, Arc::clone(&self.artifact), state)
     }
 
+    /// An empty conversation.
+    fn session(
+        engine: &Bound<'_, Self>,
+        profile: &Bound<'_, PyAny>,
+        tools: &Bound<'_, PyAny>,
+        enable_thinking: Option<bool>,
+        preserve_thinking: bool,
+    ) -> PyResult<NativeSession> {
+        NativeSession::new(engine, profile, tools, enable_thinking, preserve_thinking)
+    }
+
+    /// The session of a checkpoint.
+    fn restore_session(engine: &Bound<'_, Self>, data: &Bound<'_, PyAny>) -> PyResult<NativeSession> {
+        NativeSession::restored(engine, data)
+    }
+
     /// A sampler at the beginning of its stream, over rows of `width` logits.
     fn sampler(&self, config: &Bound<'_, PyAny>, prompt: &Bound<'_, PyAny>, width: usize) -> PyResult<NativeSampler> {
         NativeSampler::new(config, &Ids::of_iterable(prompt)?, width, self.artifact.token_limit() as usize)
@@ -374,6 +392,11 @@ impl NativeEngine {
     #[allow(clippy::unused_self, clippy::needless_pass_by_value)] // as the protocol has it
     fn portable<'py>(&self, function: &Bound<'py, PyAny>, values: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
         sampler::portable(function.py(), function, &values)
+    }
+
+    /// The text of ids that are drawn, until something of a configuration ends it.
+    fn generated_text(&self, config: &Bound<'_, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<NativeGeneratedText> {
+        NativeGeneratedText::new(Arc::clone(&self.artifact), config, arguments::special(special)?)
     }
 
     /// A fresh streaming decoder.

@@ -17,7 +17,7 @@ pub(super) fn of_request(request: &Request) -> String {
     let policy = [("sha256", request.policy.digest().into()), ("length", request.policy.length().into())];
     form.member("{", "policy", &JsonValue::object(policy));
     form.text(", ", "user_turn", &request.user_turn);
-    form.array("steps", &request.steps, Form::message);
+    form.array("steps", &request.steps, |form, message| form.message(message));
     form.array("local_state", &request.local_state, |form, fact| {
         form.text("{", "name", &fact.name);
         form.text(", ", "value", &fact.value.given_text());
@@ -30,7 +30,7 @@ pub(super) fn of_request(request: &Request) -> String {
         form.text(", ", "source", &chunk.source);
         form.member(", ", "limit", &chunk.limit.map_or(JsonValue::Null, JsonValue::from));
     });
-    form.array("history", &request.history, Form::message);
+    form.array("history", &request.history, |form, message| form.message(message));
     // Schemas are JSON already.
     form.plain(", ", "tools", &alloc::format!("[{}]", request.tools.join(", ")));
     let options = [

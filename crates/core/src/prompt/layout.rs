@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::content::{self, Content, Fragment};
@@ -36,11 +37,11 @@ pub(super) fn number(index: usize) -> u32 {
 /// All messages of a request: the system message, history, the user message, steps. History and steps are moved out of it.
 pub(super) fn conversation(request: &mut Request) -> Conversation {
     let mut messages = Vec::with_capacity(request.history.len() + request.steps.len() + 2);
-    messages.push(message(Role::System));
+    messages.push(Arc::new(message(Role::System)));
     messages.append(&mut request.history);
-    messages.push(message(Role::User));
+    messages.push(Arc::new(message(Role::User)));
     messages.append(&mut request.steps);
-    Conversation { messages, tools: core::mem::take(&mut request.tools) }
+    Conversation { messages, tools: core::mem::take(&mut request.tools).into() }
 }
 
 fn message(role: Role) -> Message {
@@ -75,7 +76,7 @@ impl Layout {
 
     fn compose(&mut self, index: usize, content: Content, conversation: &mut Conversation) {
         if let Some(message) = conversation.messages.get_mut(index) {
-            message.content = content.text;
+            Arc::make_mut(message).content = content.text;
             self.composed.insert(number(index), content.fragments);
         }
     }

@@ -24,6 +24,7 @@ mod report;
 mod request;
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::artifact::{Artifact, hex, sha256};
@@ -133,7 +134,7 @@ impl<'a> Prompt<'a> {
     fn frames(&self, request: &Request, conversation: &mut Conversation, user: usize) -> Result<Frames, Error> {
         for index in [0, user] {
             if let Some(message) = conversation.messages.get_mut(index) {
-                message.content = PLACEHOLDER.to_string();
+                Arc::make_mut(message).content = PLACEHOLDER.to_string();
             }
         }
         let composition = self.compose(request, core::mem::take(conversation))?;

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::ToString;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -10,7 +11,7 @@ use crate::error_code::ErrorCode;
 use crate::template::{Message, Role};
 
 /// The turns of a history, each a range of its messages; `not_paired` where it is not turns.
-pub(super) fn turns(history: &[Message]) -> Result<Vec<Range<usize>>, Error> {
+pub(super) fn turns(history: &[Arc<Message>]) -> Result<Vec<Range<usize>>, Error> {
     let mut turns = Vec::new();
     let mut at = 0;
     while let Some(first) = history.get(at) {
@@ -34,7 +35,7 @@ pub(super) fn turns(history: &[Message]) -> Result<Vec<Range<usize>>, Error> {
 }
 
 /// Refuse steps that are not rounds of calls and responses: `not_paired`.
-pub(super) fn check_steps(steps: &[Message]) -> Result<(), Error> {
+pub(super) fn check_steps(steps: &[Arc<Message>]) -> Result<(), Error> {
     let at = rounds(steps, 0, "steps")?;
     match steps.get(at) {
         None => Ok(()),
@@ -47,7 +48,7 @@ pub(super) fn check_steps(steps: &[Message]) -> Result<(), Error> {
 }
 
 /// Past every assistant message with calls that begins at `at` and all its responses.
-fn rounds(messages: &[Message], mut at: usize, field: &str) -> Result<usize, Error> {
+fn rounds(messages: &[Arc<Message>], mut at: usize, field: &str) -> Result<usize, Error> {
     while let Some(message) = messages.get(at).filter(|message| !message.calls.is_empty()) {
         let calls = message.calls.len();
         let responses = messages.iter().skip(at + 1).take_while(|message| message.role == Role::Tool).count();

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::ops::Range;
@@ -65,12 +66,12 @@ pub(super) struct Budget {
 pub(super) struct Request {
     pub(super) policy: Policy,
     pub(super) user_turn: String,
-    pub(super) steps: Vec<Message>,
+    pub(super) steps: Vec<Arc<Message>>,
     /// In the order of the prompt: the highest priority first.
     pub(super) local_state: Vec<Fact>,
     /// In the order of the prompt: the highest score first.
     pub(super) retrieved: Vec<Chunk>,
-    pub(super) history: Vec<Message>,
+    pub(super) history: Vec<Arc<Message>>,
     /// The messages of each turn of the history.
     pub(super) turns: Vec<Range<usize>>,
     /// JSON of each.
@@ -134,7 +135,7 @@ fn by_score(left: &Chunk, right: &Chunk) -> Ordering {
 }
 
 /// `history` or `steps` as Template2 reads messages; a refusal names the list and the place in it.
-fn messages(fields: &mut Fields<'_>, name: &'static str, reading: Reading) -> Result<Vec<Message>, Error> {
+fn messages(fields: &mut Fields<'_>, name: &'static str, reading: Reading) -> Result<Vec<Arc<Message>>, Error> {
     let values = JsonValue::Array(fields.array(name)?);
     parse_messages(values, Reading { list: name, ..reading }).map_err(|error| located(error, name, 0))
 }

@@ -2,9 +2,9 @@
 //!
 //! Text goes through the plain encoder alone, stretch by stretch; only marks of the program become structural ids.
 
-mod compose;
-mod events;
-mod messages;
+pub(crate) mod compose;
+pub(crate) mod events;
+pub(crate) mod messages;
 mod rendering;
 mod reply;
 mod report;
@@ -95,13 +95,14 @@ impl<'a> Template<'a> {
             return Err(invalid_value("false where add_generation_prompt is true", "both".to_string()));
         }
         let reading = Reading {
+            first: 0,
             continues_reasoning: options.continues == Some(Continues::Reasoning),
             rewrites_arguments: compose::rewrites_arguments(self.program),
             ..Reading::default()
         };
         let messages = messages::parse(messages, reading)?;
         let tools = messages::parse_tools(taken(&mut members, "tools"))?;
-        let conversation = Conversation { messages, tools };
+        let conversation = Conversation { messages, tools: tools.into() };
         check_continues(&conversation, options)?;
         compose::compose(self.program, conversation, options)
     }
@@ -129,7 +130,7 @@ fn known(members: Vec<(Key, JsonValue)>) -> Result<Vec<(Key, JsonValue)>, Error>
     Ok(members)
 }
 
-fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
+pub(crate) fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
     match value {
         JsonValue::Null => Ok(None),
         JsonValue::Bool(value) => Ok(Some(*value)),
