@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from slm2.conformance.composed import composed
 from tools.vector_cases.case import Case, Group, as_json
 from tools.vector_cases.conversation import assistant, call, flat_call, tool, user
+
+from slm2.conformance.composed import composed
 
 __all__ = ["BUDGET", "EXAMPLE", "FLAGS", "ROUND", "TURN", "ask", "composed", "fact", "groups", "passage"]
 
@@ -98,10 +99,10 @@ def composition() -> Group:
         assembled("P-42", "empty passage", ask(retrieved=[passage("a", "")])),
         assembled("P-42", "passage that begins and ends with newlines", ask(retrieved=[passage("a", "\n\nt\n\n")])),
         assembled("P-42", "user turn that begins with a newline", ask(user_turn="\n\nq", retrieved=[passage("a")])),
-        assembled("P-16", "a limit is read and does nothing yet", ask(retrieved=[passage("a", limit=16)])),
+        assembled("P-16", "a limit where all fits", ask(retrieved=[passage("a", limit=16)])),
         assembled("P-20", "thinking off", ask(options={"enable_thinking": False, "preserve_thinking": False})),
         assembled("P-20", "empty options are as absent ones", ask(options={})),
-        assembled("P-61", "degradation is read and does nothing yet", ask(degradation=DEGRADATION)),
+        assembled("P-61", "degradation where all fits", ask(degradation=DEGRADATION)),
         assembled("P-40", "decomposed text", ask("e\u0301", "\u1100\u1161", retrieved=[passage("a", "\u212b")]), "normalization"),
         assembled("P-42", "a mark cannot compose with the wrapper before it", ask(retrieved=[passage("a", "\u0338x")]), "normalization"),
         assembled("P-15", "surrogates", ask("\ud800", "\udfff", local_state=[fact("a", "\ud83d")]), "surrogates"),
