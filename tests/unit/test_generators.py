@@ -89,6 +89,25 @@ def test_long_jumps(rng, choice) -> None:
     assert once.state() == twice.state()
 
 
+@every_engine
+def test_a_generator_that_goes_word_by_word_has_a_bound(choice) -> None:
+    made = engine(choice).generator("mt19937-torch", 3, 0)
+    before = made.state()
+    for count in (2**32 + 1, 2**64 - 1):
+        with pytest.raises(Slm2Error) as caught:
+            made.advance(count)
+        assert (caught.value.code, caught.value.fields["field"]) == ("invalid_value", "words")
+    assert made.state() == before
+    for position, is_taken in ((2**63 - 1, True), (2**63, False)):
+        state = before[:1] + position.to_bytes(16, "little") + before[17:]
+        try:
+            made.restore(state)
+            made.word()
+            assert is_taken
+        except Slm2Error as refusal:
+            assert (refusal.code, is_taken) == ("generator_state", False)
+
+
 def test_streams_have_numbers_and_names() -> None:
     name = "größer"
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
