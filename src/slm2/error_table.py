@@ -72,6 +72,7 @@ ErrorCode = Literal[
     "file_unreadable",
     "file_unwritable",
     "engine_unavailable",
+    "host_unavailable",
     "verification_failed",
     "special_token_in_text",
     "pretoken_too_long",
@@ -399,6 +400,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "engine_unavailable": (
         ("engine", "reason"),
         "engine {engine} is not available ({reason}); install slm2 with a Rust toolchain, or ask for engine 'reference' by name",
+    ),
+    "host_unavailable": (
+        ("host", "reason"),
+        "host {host} cannot be verified: {reason}",
     ),
     "verification_failed": (
         ("check", "differences"),
