@@ -98,14 +98,12 @@ def test_a_generator_that_goes_word_by_word_has_a_bound(choice) -> None:
             made.advance(count)
         assert (caught.value.code, caught.value.fields["field"]) == ("invalid_value", "words")
     assert made.state() == before
-    for position, is_taken in ((2**63 - 1, True), (2**63, False)):
-        state = before[:1] + position.to_bytes(16, "little") + before[17:]
-        try:
-            made.restore(state)
-            made.word()
-            assert is_taken
-        except Slm2Error as refusal:
-            assert (refusal.code, is_taken) == ("generator_state", False)
+    made.restore(before[:1] + (2**63 - 1).to_bytes(16, "little") + before[17:])
+    made.word()
+    assert made.position == 2**63
+    with pytest.raises(Slm2Error) as caught:
+        made.restore(before[:1] + (2**63).to_bytes(16, "little") + before[17:])
+    assert caught.value.code == "generator_state"
 
 
 def test_streams_have_numbers_and_names() -> None:
