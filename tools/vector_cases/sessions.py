@@ -78,7 +78,7 @@ def checkpoints(trusted: Trusted) -> Group:
         case(
             "M-106",
             "fields and keys as they were given",
-            [add({"content": "\ud83d x", "name": "bob", "role": "user", "id": None, "tool_calls": []}), "save"],
+            [add({"content": "x", "name": "bob", "role": "user", "id": None, "tool_calls": []}), "save"],
             "checkpoint",
         ),
         restored("one that goes on", written),
