@@ -69,6 +69,30 @@ impl Default for SessionOptions {
 /// One conversation in one profile. A clone is a fork: it goes on by itself, and shares what both had.
 ///
 /// It holds no artifact: each call must bring the same artifact's template.
+///
+/// ```
+/// use slm2_core::{Artifact, JsonValue, Profile, Scratch, Session, SessionOptions, Template};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let artifact = Artifact::from_bytes(std::fs::read("../../src/slm2/data/qwen3-0.6b.slm2")?)?;
+/// let template = Template::new(&artifact)?;
+/// let mut scratch = Scratch::new(1 << 24)?;
+/// let mut session = Session::new(&template, Profile::Contract, SessionOptions::default())?;
+///
+/// let hello = JsonValue::from_json(br#"[{"role": "user", "content": "Hello"}]"#)?;
+/// let delta = session.extend(&template, hello, None, &mut scratch)?;
+/// assert_eq!((delta.keep, delta.append.len()), (0, 9)); // to the model, which answers from ASSISTANT_OPEN on
+///
+/// session.reply(&template, &[13048, 0, 151_645])?; // Hi!<|im_end|>
+/// let bye = JsonValue::from_json(br#"[{"role": "user", "content": "Bye"}]"#)?;
+/// let delta = session.extend(&template, bye, None, &mut scratch)?;
+/// assert_eq!(delta.keep, 12); // all that is cached stays
+///
+/// let restored = Session::restore(&template, session.save(&template).as_bytes(), &mut scratch)?;
+/// assert_eq!(restored.cached_ids(), session.cached_ids());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Session {
     profile: Profile,
