@@ -24,13 +24,16 @@ if TYPE_CHECKING:  # slow to import, and not needed for text
 
 __all__ = [
     "MAX_PRETOKEN",
+    "DeltaRow",
     "Engine",
     "EngineChoice",
     "EngineChunks",
     "EngineComposition",
+    "EngineGeneratedText",
     "EngineGenerator",
     "EngineReply",
     "EngineSampler",
+    "EngineSession",
     "EngineStream",
     "EngineText",
     "OfOneProcess",
@@ -125,11 +128,49 @@ class EngineReply(Protocol):
     def state(self) -> str:
         """Of the machine, by name."""
 
+    @property
+    def message(self) -> str:
+        """What was said so far, as a message of a conversation, in JSON (M-97)."""
+
     def push(self, ids: Sequence[int]) -> list[ReplyRow]:
         """What the ids say."""
 
     def finish(self) -> list[ReplyRow]:
         """The end, where no token ended the turn."""
+
+
+# Ids to keep, ids to append, what was lost (message, ids, reason), state.
+DeltaRow = tuple[int, list[int], list[tuple[int, int, str]], str]
+
+
+class EngineSession(Protocol):
+    """A conversation that keeps its cache (contract/template.md, M-100 to M-107). A refusal changes nothing."""
+
+    @property
+    def messages(self) -> list[str]:
+        """The conversation so far, each message as JSON."""
+
+    @property
+    def cached_ids(self) -> list[int]:
+        """What the cache holds when every delta was followed."""
+
+    def extend(self, messages: object, enable_thinking: bool | None) -> DeltaRow:
+        """Add messages and ask for a reply; None takes the session's ``enable_thinking``."""
+
+    def reply(self, ids: Sequence[int]) -> list[ReplyRow]:
+        """Add the reply to the last prompt by its ids."""
+
+    def settled(self) -> DeltaRow:
+        """The prompt up to the last turn as it is once a user turn follows; the session does not change."""
+
+    def settle(self) -> DeltaRow:
+        """The same, and the cache holds it from now on."""
+
+    def fork(self) -> EngineSession:
+        """Another one that goes on from here."""
+
+    def save(self) -> bytes:
+        """A checkpoint."""
 
 
 class EngineComposition(Protocol):
@@ -154,6 +195,25 @@ class EngineComposition(Protocol):
 
     def findings(self) -> list[tuple[str, int, int]]:
         """``(source, offset, id)`` of the texts of special tokens in callers' text (M-70)."""
+
+
+class EngineAssembly(Protocol):
+    """A prompt within its budget (contract/prompt.md)."""
+
+    def ids(self) -> list[int]:
+        """The ids of the prompt."""
+
+    def tokens(self) -> list[TokenRow]:
+        """Each id with its origin (P-52)."""
+
+    def report(self) -> str:
+        """The report as JSON, without ids and tokens (P-78)."""
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+
+    def delta(self, cached: Sequence[int]) -> str:
+        """What it keeps of a cache that holds these ids, as JSON (P-80)."""
 
 
 # Id, probability, log-probability, sizes, words, deciding numbers, the most probable tokens: see :class:`slm2.sampling.Sample`.
@@ -186,6 +246,40 @@ class EngineSampler(Protocol):
 
     def restore(self, state: bytes) -> None:
         """Go on from a saved state."""
+
+
+class EngineGeneratedText(Protocol):
+    """The text of ids that were drawn, until something ends it, and why it ended (contract/sampling.md, S-80 to S-84)."""
+
+    def check_open(self) -> None:
+        """Raise ``generation_ended`` where it has."""
+
+    def take(self, token: int) -> str:
+        """Take an id that was drawn: the text that is delivered with it."""
+
+    @property
+    def ids(self) -> list[int]:
+        """All that were taken, one that stopped it included."""
+
+    @property
+    def text(self) -> str:
+        """All that was delivered."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why it ended: ``StopToken``, ``MaxTokens``, ``StopString`` or ``FatalError``; None where it goes on or an id was refused."""
+
+    @property
+    def stopped_by(self) -> str | None:
+        """The limit that was met, also where the reason is ``FatalError``."""
+
+    @property
+    def stop_string(self) -> str | None:
+        """Which string ended it."""
+
+    @property
+    def pending(self) -> bytes:
+        """Bytes that came and are no text."""
 
 
 class EngineGenerator(Protocol):
@@ -308,14 +402,26 @@ class Engine(Protocol):
     def compose(self, request: object) -> EngineComposition:
         """What the template makes of a request: an object with ``messages`` and so on. The refusals are those of contract/template.md."""
 
+    def assemble(self, request: object, profile: Profile, on_special: str) -> EngineAssembly:
+        """A prompt within its budget; ``on_special`` is ``literal`` or ``reject``. The refusals are those of contract/prompt.md."""
+
     def reply_reader(self, state: str) -> EngineReply:
         """A reader of one reply, which begins in the state in which a prompt ended."""
+
+    def session(self, profile: Profile, tools: object, enable_thinking: bool | None, preserve_thinking: bool) -> EngineSession:
+        """An empty conversation; tools are a list of JSON schemas, or None."""
+
+    def restore_session(self, data: bytes) -> EngineSession:
+        """The session of a checkpoint."""
 
     def stream_decoder(self, special: SpecialPolicy) -> EngineStream:
         """A fresh streaming decoder."""
 
     def sampler(self, config: SamplingConfig, prompt: Sequence[int], width: int) -> EngineSampler:
         """A sampler at the beginning of its stream, over rows of ``width`` logits."""
+
+    def generated_text(self, config: SamplingConfig, special: SpecialPolicy) -> EngineGeneratedText:
+        """The text of ids that are drawn, until something of a configuration ends it."""
 
     def generator(self, rng: Rng, seed: int | str, stream: int | str) -> EngineGenerator:
         """A generator by itself, of values that SamplingConfig would take."""

@@ -68,9 +68,11 @@ ErrorCode = Literal[
     "json_invalid",
     "json_duplicate_key",
     "json_number",
+    "internal_error",
     "file_unreadable",
     "file_unwritable",
     "engine_unavailable",
+    "host_unavailable",
     "verification_failed",
     "special_token_in_text",
     "pretoken_too_long",
@@ -108,7 +110,7 @@ ErrorCode = Literal[
     "line_break_in_value",
     "not_paired",
     "message_refused",
-    "over_budget",
+    "budget_exceeded",
     "sampling_pairing",
     "rows_length",
     "logits_length",
@@ -383,6 +385,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("found",),
         "JSON number {found} is not finite or too large for a float64; send it as a string",
     ),
+    "internal_error": (
+        ("place",),
+        "slm2 has a mistake of its own at {place}; nothing that the call was given is used again safely: free its handles, and report it",
+    ),
     "file_unreadable": (
         ("path", "reason"),
         "cannot read {path}: {reason}",
@@ -394,6 +400,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "engine_unavailable": (
         ("engine", "reason"),
         "engine {engine} is not available ({reason}); install slm2 with a Rust toolchain, or ask for engine 'reference' by name",
+    ),
+    "host_unavailable": (
+        ("host", "reason"),
+        "host {host} cannot be verified: {reason}",
     ),
     "verification_failed": (
         ("check", "differences"),
@@ -413,7 +423,7 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     ),
     "output_too_small": (
         ("needed", "found"),
-        "the text has {needed} ids and the output has room for {found}; bring one that is large enough",
+        "the result has {needed} elements (ids, bytes, ...) and the output has room for {found}; bring one that is large enough",
     ),
     "text_closed": (
         (),
@@ -543,9 +553,9 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("field", "cause", "reason"),
         "{field} is refused ({cause}): {reason}",
     ),
-    "over_budget": (
-        ("prompt_tokens", "reserve", "context", "excess"),
-        "the prompt has {prompt_tokens} tokens and {reserve} are reserved, {excess} more than the context of {context}; shorten it or reserve less",
+    "budget_exceeded": (
+        ("needed", "available", "parts"),
+        "the prompt has {needed} tokens after every step that the request allows, and {available} are available; allow more steps, raise the budget or shorten what no step removes",
     ),
     "sampling_pairing": (
         ("profile", "rng", "expected"),

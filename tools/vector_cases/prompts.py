@@ -7,6 +7,8 @@ from typing import Any
 from tools.vector_cases.case import Case, Group, as_json
 from tools.vector_cases.conversation import assistant, call, flat_call, tool, user
 
+from slm2.conformance.composed import composed
+
 __all__ = ["BUDGET", "EXAMPLE", "FLAGS", "ROUND", "TURN", "ask", "composed", "fact", "groups", "passage"]
 
 FLAGS = {
@@ -21,37 +23,6 @@ FLAGS = {
 }
 
 BUDGET = {"context": 4096, "reserve": 256}
-WRAPPERS = ("evidence", "local_state", "history_truncated")
-
-
-def composed(request: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Messages and options of the template for a request that is in order (P-40 to P-45)."""
-    system = request["policy"]
-    facts = sorted(request.get("local_state") or [], key=lambda fact: (-fact["priority"], fact["name"].encode()))
-    if facts:
-        lines = "".join(f"{fact['name']}: {_escaped(fact['value'])}\n" for fact in facts)
-        system += f"\n\n<local_state>\n{lines}</local_state>"
-    passages = sorted(request.get("retrieved") or [], key=lambda passage: (-passage["score"], passage["id"].encode()))
-    evidence = "".join(map(_evidence, passages))
-    messages = [{"role": "system", "content": system}, *(request.get("history") or [])]
-    messages += [{"role": "user", "content": evidence + request["user_turn"]}, *(request.get("steps") or [])]
-    thinking = (request.get("options") or {}).get("enable_thinking")
-    return messages, {"tools": request.get("tools"), "enable_thinking": thinking is not False, "add_generation_prompt": True}
-
-
-def _evidence(passage: dict[str, Any]) -> str:
-    head = f'<evidence id="{passage["id"]}" source="{passage["source"]}">'
-    return f"{head}\n{_escaped(passage['text'])}\n</evidence>\n\n"
-
-
-def _escaped(text: str) -> str:
-    out, at = "", 0
-    while (found := text.find("<", at)) >= 0:
-        rest = text[found + 1 : found + 20].removeprefix("/")
-        starts = any(rest[: len(name)].isascii() and rest[: len(name)].lower() == name for name in WRAPPERS)
-        out += text[at:found] + ("&lt;" if starts else "<")
-        at = found + 1
-    return out + text[at:]
 
 
 def ask(policy: str = "Be brief.", user_turn: object = "Is it open?", **fields: object) -> dict[str, Any]:
@@ -86,7 +57,17 @@ EXAMPLE = ask(
     options={"enable_thinking": False},
     budget={"context": 512, "reserve": 64},
 )
-EXAMPLE_TOKENS = 112
+EXAMPLE_PARTS = {
+    "policy": 3,
+    "user_turn": 4,
+    "steps": 0,
+    "local_state": 15,
+    "retrieved": 22,
+    "history": 3,
+    "tools": 0,
+    "program": 65,
+}
+EXAMPLE_TOKENS = sum(EXAMPLE_PARTS.values())
 ROUND = [assistant("", reasoning_content="R", tool_calls=[call("f", {"a": 1}, id="c")]), tool("res", tool_call_id="c")]
 TURN = [user("a"), assistant("b")]
 DEGRADATION = {"keep_turns": 4, "keep_chunks": 2, "active_turns": 1, "chunk_limit": 64, "tool_limit": 64, "sweep": "allow", "headroom": 0}
@@ -209,10 +190,10 @@ def budgets() -> Group:
     exact = {**EXAMPLE, "budget": {"context": size + 64, "reserve": 64}}
     short = {**EXAMPLE, "budget": {"context": size + 63, "reserve": 64}}
     none = {**EXAMPLE, "budget": {"context": size, "reserve": 0}}
-    over = {"prompt_tokens": size, "reserve": 64, "context": size + 63, "excess": 1}
+    over = {"needed": size, "available": size - 1, "parts": EXAMPLE_PARTS}
     cases = [
         assembled("P-50", "exactly full", exact, "budget", escapes=told),
-        Case("one too many", "assemble", {"request": as_json(short)}, "P-50", error=("over_budget", over), flags=("budget",)),
+        Case("one too many", "assemble", {"request": as_json(short)}, "P-72", error=("budget_exceeded", over), flags=("budget",)),
         assembled("P-50", "nothing reserved, exactly full", none, "budget", escapes=told),
     ]
     return Group("budget", cases)

@@ -11,10 +11,13 @@ use slm2_core::{Artifact, Error, Profile, TokenId, Tokenizer};
 use crate::arguments::{self, Ids};
 use crate::batch;
 use crate::errors;
+use crate::generation::NativeGeneratedText;
 use crate::integers::Integers;
+use crate::prompt::NativeAssembly;
 use crate::reply::NativeReply;
 use crate::sampler::{self, NativeGenerator, NativeSampler};
 use crate::scratches::{Scratches, Workshop};
+use crate::session::NativeSession;
 use crate::stream::NativeStream;
 use crate::template::NativeComposition;
 use crate::text::{NativeChunks, NativeText};
@@ -338,9 +341,35 @@ impl NativeEngine {
         NativeComposition::new(engine, values::json(request)?)
     }
 
+    /// A prompt within its budget.
+    fn assemble(
+        engine: Bound<'_, Self>,
+        request: &Bound<'_, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        on_special: &Bound<'_, PyAny>,
+    ) -> PyResult<NativeAssembly> {
+        NativeAssembly::new(engine, values::json(request)?, profile, arguments::on_special(on_special)?)
+    }
+
     /// A reader of one reply, which begins in the state in which a prompt ended.
     fn reply_reader(&self, py: Python<'_>, state: &str) -> PyResult<NativeReply> {
         NativeReply::new(py, Arc::clone(&self.artifact), state)
+    }
+
+    /// An empty conversation.
+    fn session(
+        engine: &Bound<'_, Self>,
+        profile: &Bound<'_, PyAny>,
+        tools: &Bound<'_, PyAny>,
+        enable_thinking: Option<bool>,
+        preserve_thinking: bool,
+    ) -> PyResult<NativeSession> {
+        NativeSession::new(engine, profile, tools, enable_thinking, preserve_thinking)
+    }
+
+    /// The session of a checkpoint.
+    fn restore_session(engine: &Bound<'_, Self>, data: &Bound<'_, PyAny>) -> PyResult<NativeSession> {
+        NativeSession::restored(engine, data)
     }
 
     /// A sampler at the beginning of its stream, over rows of `width` logits.
@@ -363,6 +392,11 @@ impl NativeEngine {
     #[allow(clippy::unused_self, clippy::needless_pass_by_value)] // as the protocol has it
     fn portable<'py>(&self, function: &Bound<'py, PyAny>, values: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
         sampler::portable(function.py(), function, &values)
+    }
+
+    /// The text of ids that are drawn, until something of a configuration ends it.
+    fn generated_text(&self, config: &Bound<'_, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<NativeGeneratedText> {
+        NativeGeneratedText::new(Arc::clone(&self.artifact), config, arguments::special(special)?)
     }
 
     /// A fresh streaming decoder.

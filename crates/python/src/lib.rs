@@ -7,10 +7,13 @@ mod arguments;
 mod batch;
 mod engine;
 mod errors;
+mod generation;
 mod integers;
+mod prompt;
 mod reply;
 mod sampler;
 mod scratches;
+mod session;
 mod stream;
 mod template;
 mod text;
@@ -24,9 +27,15 @@ mod _engine {
     #[pymodule_export]
     use super::engine::NativeEngine;
     #[pymodule_export]
+    use super::generation::NativeGeneratedText;
+    #[pymodule_export]
+    use super::prompt::NativeAssembly;
+    #[pymodule_export]
     use super::reply::NativeReply;
     #[pymodule_export]
     use super::sampler::{NativeGenerator, NativeSampler};
+    #[pymodule_export]
+    use super::session::NativeSession;
     #[pymodule_export]
     use super::stream::NativeStream;
     #[pymodule_export]

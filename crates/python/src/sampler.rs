@@ -88,8 +88,9 @@ impl NativeSampler {
     }
 
     /// Go on as if so many words had been taken.
-    fn advance(&self, py: Python<'_>, words: u64) {
-        py.detach(|| self.lock().generator_mut().advance(words));
+    fn advance(&self, py: Python<'_>, words: u64) -> PyResult<()> {
+        let done = py.detach(|| self.lock().generator_mut().advance(words));
+        done.map_err(|error| errors::of_core(py, &error, None))
     }
 
     /// All there is to say about the generator.
@@ -114,7 +115,7 @@ fn numbers<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyTup
 }
 
 /// The core's form of a `SamplingConfig`, whose types and ranges the class has checked.
-fn core_config(config: &Bound<'_, PyAny>) -> PyResult<SamplingConfig> {
+pub(crate) fn core_config(config: &Bound<'_, PyAny>) -> PyResult<SamplingConfig> {
     let number = |name: &str| config.getattr(name)?.extract::<f64>();
     Ok(SamplingConfig {
         profile: arguments::profile(&config.getattr("profile")?)?,
@@ -233,8 +234,8 @@ impl NativeGenerator {
     }
 
     /// Go on as if so many words had been taken.
-    fn advance(&self, count: u64) {
-        self.lock().advance(count);
+    fn advance(&self, py: Python<'_>, count: u64) -> PyResult<()> {
+        self.lock().advance(count).map_err(|error| errors::of_core(py, &error, None))
     }
 
     /// All there is to say about the generator.

@@ -2,11 +2,12 @@
 //!
 //! Text goes through the plain encoder alone, stretch by stretch; only marks of the program become structural ids.
 
-mod compose;
-mod events;
-mod messages;
+pub(crate) mod compose;
+pub(crate) mod events;
+pub(crate) mod messages;
 mod rendering;
 mod reply;
+mod report;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -16,7 +17,11 @@ use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::json::{JsonValue, Key};
 use crate::tokenizer::Tokenizer;
-use messages::{Conversation, Reading, given, invalid_type, shown, taken};
+use messages::given;
+
+pub(crate) use compose::{Item, What, compose, rewrites_arguments};
+pub(crate) use messages::{Conversation, Message, Reading, Role, invalid_type, shown, taken};
+pub(crate) use messages::{parse as parse_messages, parse_tools};
 
 pub use compose::Composition;
 pub use messages::Source;
@@ -45,8 +50,8 @@ pub(crate) struct Options {
 /// The template of an artifact. A view of it: cheap to make and to copy.
 #[derive(Clone, Copy)]
 pub struct Template<'a> {
-    program: &'a Program,
-    tokenizer: Tokenizer<'a>,
+    pub(crate) program: &'a Program,
+    pub(crate) tokenizer: Tokenizer<'a>,
     /// The bytes with which texts of special tokens begin.
     begins: [bool; 256],
 }
@@ -90,14 +95,20 @@ impl<'a> Template<'a> {
             return Err(invalid_value("false where add_generation_prompt is true", "both".to_string()));
         }
         let reading = Reading {
+            first: 0,
             continues_reasoning: options.continues == Some(Continues::Reasoning),
             rewrites_arguments: compose::rewrites_arguments(self.program),
+            ..Reading::default()
         };
         let messages = messages::parse(messages, reading)?;
         let tools = messages::parse_tools(taken(&mut members, "tools"))?;
-        let conversation = Conversation { messages, tools };
+        let conversation = Conversation { messages, tools: tools.into() };
         check_continues(&conversation, options)?;
         compose::compose(self.program, conversation, options)
+    }
+
+    pub(crate) const fn tokenizer(&self) -> Tokenizer<'a> {
+        self.tokenizer
     }
 
     /// The name of the state in which a composition ends.
@@ -119,7 +130,7 @@ fn known(members: Vec<(Key, JsonValue)>) -> Result<Vec<(Key, JsonValue)>, Error>
     Ok(members)
 }
 
-fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
+pub(crate) fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
     match value {
         JsonValue::Null => Ok(None),
         JsonValue::Bool(value) => Ok(Some(*value)),
