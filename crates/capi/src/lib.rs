@@ -23,10 +23,12 @@
 // Said once for all above.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod conformance;
 pub mod context;
 pub mod contract;
 mod memory;
 pub mod sampling;
+pub mod session;
 pub mod stream;
 pub mod template;
 pub mod text;
