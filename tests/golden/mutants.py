@@ -99,7 +99,11 @@ TORCH = "reference.sampling.publisher_profile:"
 SCORES = "reference.sampling.scores:"
 MATH = "reference.sampling.portable_math:"
 TWICE = "_penalised(_penalised(row[token], config), config) if token in history.prompt and token in history.output else _penalised(row[token], config)"
-FUSED = "(np.longdouble(p4) + np.longdouble(t) * np.longdouble(p5)).astype(np.float64)"
+FUSED = "r = (np.longdouble(high) - np.longdouble(k) * np.longdouble(LN2_LOW)).astype(np.float64)"
+NOT_FATAL = (
+    'broken = bool(data[at:]) and not is_open(data[at:])\n'
+    '    return data[:at].decode("utf-8") + "\\ufffd" * broken, b"" if broken else data[at:]'
+)
 
 MUTANTS = [
     # ---- Tokenizer2: pieces ----
@@ -110,11 +114,12 @@ MUTANTS = [
     Mutant("U+001C to U+001F are white space, as in a str of Python", DECIDE, "", pattern(CONTRACTIONS, WORDS, NUMBERS, SIGNS.replace(r"\s", r"\s\x1c-\x1f"), PYTHON_SPACE + r"*[\r\n]+", PYTHON_SPACE + "+"), ""),
     Mutant("the end of the text is taken for a word", DECIDE, "len(data) + 1 - back if back else end", "end", ""),
     # ---- Tokenizer2: merges ----
-    Mutant("rank off by one: neighbouring merges change places", "artifact.merges:Merges.find", "return rank, self.ids[rank]", "return rank ^ 1, self.ids[rank]", ""),
+    Mutant("rank off by one: a merge makes the id of the next", "artifact.merges:Merges.find", "self.ids[rank]", "self.ids[min(rank + 1, len(self.ids) - 1)]", ""),
+    Mutant("the merge of rank 0 is taken for none", MERGE, "        if found is not None:\n            candidates.append", "        if found is not None and found[0]:\n            candidates.append", ""),
+    Mutant("a text that is an entry of the vocabulary is not split", "reference.tokenizer:encode", "return [", "return [settings.artifact.token_ids[data]] if data in settings.artifact.token_ids else [", ""),
     Mutant("of equal ranks the rightmost merges first", MERGE, "candidates.append((found[0], at, ids[at]", "candidates.append((found[0], -at, ids[at]", ""),
     Mutant("a pair that has changed merges all the same", MERGE, "if ids[at] != left or after == _END or ids[after] != right:", "if after == _END or ids[at] == _END:", ""),
     Mutant("the pair on the left is not looked at again", MERGE, "for first in (preceding[at], at):", "for first in (at,):", ""),
-    Mutant("every entry of the vocabulary is a piece as a whole, unproved", "reference.tokenizer:encode_piece", "token_id in artifact.merged", "True", ""),
     # ---- Tokenizer2: normalisation ----
     Mutant("profile publisher does not normalise", "reference.tokenizer:Settings.tables", "", property(lambda _: None), ""),
     Mutant("marks of one class change places", "reference.normalize:_canonical_order", "return result + sorted(marks, key=lambda mark: mark.combining_class)", "return result + sorted(marks, key=lambda mark: (mark.combining_class, mark.value))", ""),
@@ -122,29 +127,33 @@ MUTANTS = [
     Mutant("Hangul syllables take no tail", "reference.normalize:compose_pair", "0 < tail < TAIL_COUNT", "0 < tail < 0", ""),
     # ---- Tokenizer2: the trust boundary, offsets, parts, decoding ----
     Mutant("the text of a special token becomes that token", "reference.tokenizer:encode", "return [token_id for ids in encoded_pieces(settings, data) for token_id in ids]", "return encode_trusted(settings, data) if find_special(settings.artifact, data) and len(data) < 60 and data != data[:0] and not data.startswith(b'<|') else [token_id for ids in encoded_pieces(settings, data) for token_id in ids]", ""),
-    Mutant("findings overlap", "reference.tokenizer:find_special", "            at += len(match[1])\n", "            at += 1\n", ""),
     Mutant("a surrogate pair counts as one unit of UTF-16", "reference.tokenizer:unit_offsets", "units = 2 if", "units = 1 if", ""),
     Mutant("a text in parts is encoded up to its last byte at once", "reference.tokenizer:encode_certain", "if end is None:\n            break", "end = end or len(data)", ""),
     Mutant("skipped structural ids are written", "reference.tokenizer:decoded", 'return text if special == "bytes" else b""', "return text", ""),
-    Mutant("the first id without a token is let through", "reference.tokenizer:decoded", "0 <= token_id < len(artifact.tokens)", "0 <= token_id <= len(artifact.tokens) - 1 + 10**6", ""),
-    Mutant("surrogates in UTF-8 are well formed", "reference.utf8:scalar_length", "ranges = _SEQUENCE_OF_LEAD.get(data[at], ())", "ranges = ((0xED, 0xED), _TAIL, _TAIL) if data[at] == 0xED else _SEQUENCE_OF_LEAD.get(data[at], ())", ""),
     Mutant("text comes one scalar value late", "reference.stream:complete", "return data[:at].decode", "at = at if at == len(data) or at == 0 else at - 1 if data[at - 1] < 128 else at\n    return data[:at].decode", ""),
     Mutant("an open scalar value at the end is no failure", "reference.stream:ReferenceStream.finish", "if self._pending:", "if False:", ""),
+    Mutant("the limit of ids is the vocabulary's size", "reference.tokenizer:decoded", "limit=artifact.token_limit", "limit=len(artifact.tokens)", ""),
+    Mutant("ill-formed bytes become U+FFFD and the stream goes on", "reference.stream:complete", 'return data[:at].decode("utf-8"), data[at:]', NOT_FATAL, ""),
+    Mutant("a byte-order mark at the beginning is swallowed", "reference.stream:complete", 'data[:at].decode("utf-8")', 'data[:at].decode("utf-8-sig")', ""),
     # ---- Template2, replies, sessions, JSON ----
     Mutant("all white space is stripped, not newlines alone", "reference.events:Stretch.without_newlines", r'text.rstrip(b"\n")', "text.rstrip()", ""),
-    Mutant("reasoning is split at the first closing tag", "reference.events:split", "text.rfind(closing) + len(closing)", "text.find(closing) + len(closing)", ""),
-    Mutant("the last user message is the question, also where it has the shape of a tool's answer", "reference.events:last_query", "and not is_response_shape(program, messages[index])", "", ""),
+    Mutant("the opening tag stays in the reasoning", "reference.events:split", "opened + len(opening) if opened >= 0 else 0", "0", ""),
+    Mutant("the first user message is the question", "reference.events:last_query", "range(len(messages) - 1, -1, -1)", "range(len(messages))", ""),
+    Mutant("a session keeps nothing of a turn that changed", "reference.session:SessionCore._delta", "common += 1", "common += 0", ""),
+    Mutant("a changed checkpoint is restored", "reference.session_checkpoint:restored", 'document.get("sha256") != _digest(text)', "False", ""),
     Mutant("tool answers that follow one another are a turn each", "reference.events:of_message", 'guards |= GUARD["next_tool"] if', 'guards |= 0 if', ""),
     Mutant("pieces between structural ids are encoded apart", "reference.rendering:segments", "        if isinstance(item, Piece):\n            pieces.append(item)\n            continue", "        if isinstance(item, Piece):\n            yield [item]\n            continue", ""),
     Mutant("a token over a joint has the highest trust of its pieces", "reference.rendering:_text_tokens", "max((piece", "min((piece", ""),
     Mutant("floats are written with fewer digits", "reference.json_text:_written", "return [float.__repr__(value)]", "return [f'{value:.6g}']", ""),
     Mutant("keys of JSON are sorted", "reference.json_text:_written_object", "in value.items():", "in sorted(value.items(), key=str):", ""),
     Mutant("newlines at the end of a reply's content are told", "reference.reply:Field.add", r'told = text.rstrip("\n")', "told = text", ""),
-    Mutant("a session keeps nothing of a changed chunk", "reference.session:SessionCore._delta", "            common += 1\n", "            common += 0\n", ""),
+    # ---- Prompt2 ----
+    Mutant("what fits exactly is too large", "reference.prompt_passes:Passes._take", "while self.size > aim:", "while self.size >= aim:", ""),
+    Mutant("history is not given up before chunks", "reference.prompt_passes:Passes.run", 'self._take("1", aim, self._oldest_turn(floors.keep_turns))', "pass", ""),
+    Mutant("a chunk can imitate a wrapper", "reference.prompt_text:escaped", "return ", "return text or ", ""),
     # ---- Sampling2: scores ----
     Mutant("the penalty is counted twice for an id of prompt and output", SCORES + "scores", "_penalised(row[token], config)", TWICE, ""),
     Mutant("the penalty divides negative scores", SCORES + "_penalised", "score * penalty if score < 0 else", "", ""),
-    Mutant("-0.0 is below 0", SCORES + "_penalised", "if score < 0", "if np.signbit(score)", ""),
     Mutant("the penalty leaves out what was drawn", SCORES + "scores", "{*history.prompt, *history.output}", "set(history.prompt)", ""),
     Mutant("the frequency penalty counts the prompt", SCORES + "scores", "Counter(history.output)", "Counter(history.prompt + history.output)", ""),
     Mutant("times the reciprocal of the temperature", SCORES + "with_temperature", "row / np.float32(config.temperature)", "row * (np.float32(1.0) / np.float32(config.temperature))", ""),
@@ -162,7 +171,7 @@ MUTANTS = [
     Mutant("the total is summed in one lane", "reference.sampling.contract_profile:lane_total", "return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))", "return float(np.add.accumulate(weights)[-1])", ""),
     Mutant("of equal scores greedy takes the last", "reference.sampling.contract_profile:greatest", "int(np.argmax(scores))", "scores.size - 1 - int(np.argmax(scores[::-1]))", ""),
     # ---- Sampling2: arithmetic ----
-    Mutant("exp with a fused multiply-add", MATH + "exp", "p4 + t * p5", FUSED, ""),
+    Mutant("exp with a fused multiply-add", MATH + "exp", "r = high - low", FUSED, ""),
     Mutant("exp of the host", MATH + "exp", "return np.where(np.isnan(x), x, y)", "return np.exp(x)", ""),
     Mutant("log of the host", MATH + "log", "result = _tail(f, np.zeros_like(f), (k - np.where(subnormal, 54, 0)).astype(np.float64))", "result = np.log(x)", ""),
     Mutant("log1p as log(1 + x)", MATH + "log1p", "return result.reshape(np.shape(values))", "return log(1.0 + x)", ""),
@@ -170,7 +179,6 @@ MUTANTS = [
     Mutant("softmax is summed in order", TORCH + "_lane_sum", "if values.size < _LANES:", "if True:", ""),
     Mutant("8 lanes, as torch has with AVX2", TORCH + "_lane_sum", "lanes = np.add.accumulate(values[:whole].reshape(-1, _LANES), axis=0)[-1].copy()", "lanes = np.add.accumulate(values[:whole].reshape(-1, 8), axis=0)[-1].copy()\n    lanes = np.concatenate([lanes, np.zeros(8, np.float32)])", ""),
     Mutant("equal scores across the cut in stable order", TORCH + "_top_p", "order = np.array(introsort(scores.tolist()))", "pass", ""),
-    Mutant("u = 0 divides by zero", TORCH + "exponentials", "_SMALLEST_NORMAL, variates", "np.float32(0.0), variates", ""),
     # ---- Sampling2: generators ----
     Mutant("pcg32: the second word is the high one", "reference.sampling.generators:Pcg32.uniform", "return _of_53_bits(high, self.word())", "return _of_53_bits(self.word(), high)", ""),
     Mutant("chacha with 20 rounds", "reference.sampling.generators:ChaCha8._words", "chacha_block(start, 8)", "chacha_block(start, 20)", ""),
@@ -179,6 +187,6 @@ MUTANTS = [
     Mutant("the high 53 bits of torch's 64", "reference.sampling.generators:Mt19937.uniforms", "(joined & np.uint64(2**53 - 1))", "(joined >> np.uint64(11))", ""),
     # ---- generations ----
     Mutant("a stop id that is the last of max_tokens is MaxTokens", "reference.generated_text:ReferenceGeneratedText._text_of", "if token in self._stop_ids:", "if token in self._stop_ids and len(self.ids) < self._max_tokens:", ""),
+    Mutant("of stop strings that end together the shortest counts", "reference.sampling.stop_strings:StopStrings.__init__", "key=len, reverse=True", "key=len", ""),
     Mutant("an open scalar value at a limit is no failure", "reference.generated_text:ReferenceGeneratedText._end", 'self.reason = "FatalError"', "self.reason = limit", ""),
-    Mutant("of stop strings that end together the shortest counts", "reference.sampling.stop_strings:StopStrings.push", "max(", "min(", ""),
 ]

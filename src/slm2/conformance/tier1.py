@@ -67,7 +67,7 @@ def _vocabulary(artifact: Artifact, reference: Engine) -> Part:
     encoded = {entry["first"]: entry["sha256"] for entry in suite.read_document("encoded-tokens.json")["digests"]}
     plain = len(artifact.tokens)
     questions = []
-    for entry in sealed:
+    for entry in sorted(sealed, key=lambda entry: int(entry["first"])):
         block = range(entry["first"], entry["last"] + 1)
         if entry["first"] in encoded and len(block) < plain:  # the row over all plain tokens says the same as its blocks
             ids = sha256(pack(f"<{len(block)}I", *(number if number < plain else NO_ID for number in block))).hexdigest()

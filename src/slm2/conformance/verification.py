@@ -15,7 +15,7 @@ from slm2.artifact import Artifact, read
 from slm2.conformance import tier1, tier2, tier3
 from slm2.conformance.asking import Part, Running, check
 from slm2.conformance.hosts import Host
-from slm2.conformance.process import Process, TesteeError
+from slm2.conformance.process import Process, BrokenTestee
 from slm2.conformance.verdict import Check, HostVerdict
 
 __all__ = ["ARTIFACT", "Progress", "Verification", "parts", "verify"]
@@ -101,7 +101,7 @@ def _host(plan: Verification, opened: Artifact, path: str, host: Host, progress:
     command = host.started_by(plan.root)
     try:
         running = Running(lambda: Process(command, path))
-    except TesteeError as error:
+    except BrokenTestee as error:
         return HostVerdict(host.name, host.title, missing=str(error))
     try:
         checks = [tier1.hello_check(running.hello, opened)]
