@@ -13,6 +13,9 @@ namespace Slm2.Testee
             host.Add("render", call => Render(host.Contract(call).Template, call));
             host.Add("render_tokens", call => RenderTokens(host.Contract(call).Template, call));
             host.Add("reply", call => Reply(host.Contract(call), call));
+            host.Add("assemble", call => Assemble(host.Contract(call).Prompt, call));
+            host.Add("assemble_tokens", call => AssembleTokens(host.Contract(call).Prompt, call));
+            host.Add("prompt_delta", call => PromptDelta(host.Contract(call).Prompt, call));
             host.Add("session", call => Session(host.Contract(call), call));
         }
 
@@ -83,6 +86,33 @@ namespace Slm2.Testee
             if (text.Length > 0)
             {
                 members.Add(name, text);
+            }
+        }
+
+        /// <summary>The report, with the ids in front.</summary>
+        private static Json.Members Assemble(Prompt prompt, Params call)
+        {
+            using (Assembly assembly = prompt.Assemble(call.Text("request"), call.OnSpecial))
+            {
+                Json.Members report = (Json.Members)Json.Read(assembly.ReportToJson());
+                report.Insert(0, new KeyValuePair<string, object>("input_ids", assembly.InputIds));
+                return report;
+            }
+        }
+
+        private static Json.Members AssembleTokens(Prompt prompt, Params call)
+        {
+            using (Assembly assembly = prompt.Assemble(call.Text("request"), call.OnSpecial))
+            {
+                return new Json.Members { { "tokens", assembly.Tokens.Select(Row) } };
+            }
+        }
+
+        private static Json.Members PromptDelta(Prompt prompt, Params call)
+        {
+            using (Assembly assembly = prompt.Assemble(call.Text("request"), call.OnSpecial))
+            {
+                return (Json.Members)Json.Read(assembly.Delta(call.Ids("cached")).ToJson());
             }
         }
 

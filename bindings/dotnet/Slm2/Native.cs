@@ -106,6 +106,14 @@ namespace Slm2
         [DllImport(Library)] internal static extern uint slm2_generation_sampler(ContextHandle context, GenerationHandle generation, out IntPtr sampler);
         [DllImport(Library)] internal static extern uint slm2_generation_result(ContextHandle context, GenerationHandle generation, byte* json, UIntPtr capacity, out UIntPtr length);
 
+        [DllImport(Library)] internal static extern uint slm2_assemble(ContextHandle context, ContractHandle contract, uint profile, uint onSpecial, byte* request, UIntPtr length, out AssemblyHandle assembly);
+        [DllImport(Library)] internal static extern void slm2_assembly_free(IntPtr assembly);
+        [DllImport(Library)] internal static extern uint slm2_assembly_ids(ContextHandle context, AssemblyHandle assembly, uint* ids, UIntPtr capacity, out UIntPtr count);
+        [DllImport(Library)] internal static extern uint slm2_assembly_json(ContextHandle context, AssemblyHandle assembly, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_assembly_report(ContextHandle context, AssemblyHandle assembly, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_assembly_tokens(ContextHandle context, AssemblyHandle assembly, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_assembly_delta(ContextHandle context, AssemblyHandle assembly, uint* cached, UIntPtr count, byte* json, UIntPtr capacity, out UIntPtr length);
+
         [DllImport(Library)] internal static extern uint slm2_session_new(ContextHandle context, ContractHandle contract, uint profile, byte* options, UIntPtr length, out SessionHandle session);
         [DllImport(Library)] internal static extern uint slm2_session_restore(ContextHandle context, ContractHandle contract, byte* checkpoint, UIntPtr length, out SessionHandle session);
         [DllImport(Library)] internal static extern uint slm2_session_fork(ContextHandle context, SessionHandle session, out SessionHandle fork);
@@ -241,6 +249,15 @@ namespace Slm2
         protected override bool ReleaseHandle()
         {
             Native.slm2_generation_free(handle);
+            return true;
+        }
+    }
+
+    internal sealed class AssemblyHandle : Handle
+    {
+        protected override bool ReleaseHandle()
+        {
+            Native.slm2_assembly_free(handle);
             return true;
         }
     }

@@ -88,6 +88,9 @@
 // No id.
 #define SLM2_NO_ID UINT32_MAX
 
+// An assembled prompt. Made with `slm2_assemble`.
+typedef struct slm2_assembly slm2_assembly;
+
 // The ids of a text that arrives in parts. Made with `slm2_chunks_new`.
 typedef struct slm2_chunks slm2_chunks;
 
@@ -247,6 +250,39 @@ slm2_status slm2_contract_template_section(slm2_context *context,
                                            uint8_t *bytes,
                                            size_t capacity,
                                            size_t *length);
+
+// Assemble a request: JSON, an object of contract/prompt.md, whose refusals these are.
+slm2_status slm2_assemble(slm2_context *context,
+                          const slm2_contract *contract,
+                          uint32_t profile,
+                          uint32_t on_special,
+                          const uint8_t *request,
+                          size_t length,
+                          slm2_assembly **assembly);
+
+// Free it; NULL is none.
+void slm2_assembly_free(slm2_assembly *assembly);
+
+// The ids of the prompt.
+slm2_status slm2_assembly_ids(slm2_context *context, const slm2_assembly *assembly, uint32_t *ids, size_t capacity, size_t *count);
+
+// All of it as JSON (contract/prompt.md, the report, with `input_ids` and `tokens`).
+slm2_status slm2_assembly_json(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// The report alone: without `input_ids` and `tokens`.
+slm2_status slm2_assembly_report(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// Each id with its origin as JSON, in the rows of `slm2_rendering_tokens`.
+slm2_status slm2_assembly_tokens(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// What to do with a model's cache that holds `cached` ids, as JSON: `keep`, `append`, `lost` and `broken`.
+slm2_status slm2_assembly_delta(slm2_context *context,
+                                const slm2_assembly *assembly,
+                                const uint32_t *cached,
+                                size_t count,
+                                uint8_t *json,
+                                size_t capacity,
+                                size_t *length);
 
 // A sampler at the beginning of its stream, of a configuration in JSON (all fields of contract/sampling.md), the ids that the model
 // has seen, and the number of logits of a row (`SLM2_WIDTH` but in tests).
@@ -856,6 +892,39 @@ slm2_status slm2_reply_message(slm2_context *context, const slm2_reply *reply, u
 
 // The name of the state in which the machine is.
 slm2_status slm2_reply_state(slm2_context *context, const slm2_reply *reply, uint8_t *name, size_t capacity, size_t *length);
+
+// Assemble a request: JSON, an object of contract/prompt.md, whose refusals these are.
+slm2_status slm2_assemble(slm2_context *context,
+                          const slm2_contract *contract,
+                          uint32_t profile,
+                          uint32_t on_special,
+                          const uint8_t *request,
+                          size_t length,
+                          slm2_assembly **assembly);
+
+// Free it; NULL is none.
+void slm2_assembly_free(slm2_assembly *assembly);
+
+// The ids of the prompt.
+slm2_status slm2_assembly_ids(slm2_context *context, const slm2_assembly *assembly, uint32_t *ids, size_t capacity, size_t *count);
+
+// All of it as JSON (contract/prompt.md, the report, with `input_ids` and `tokens`).
+slm2_status slm2_assembly_json(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// The report alone: without `input_ids` and `tokens`.
+slm2_status slm2_assembly_report(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// Each id with its origin as JSON, in the rows of `slm2_rendering_tokens`.
+slm2_status slm2_assembly_tokens(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// What to do with a model's cache that holds `cached` ids, as JSON: `keep`, `append`, `lost` and `broken`.
+slm2_status slm2_assembly_delta(slm2_context *context,
+                                const slm2_assembly *assembly,
+                                const uint32_t *cached,
+                                size_t count,
+                                uint8_t *json,
+                                size_t capacity,
+                                size_t *length);
 
 // A sampler at the beginning of its stream, of a configuration in JSON (all fields of contract/sampling.md), the ids that the model
 // has seen, and the number of logits of a row (`SLM2_WIDTH` but in tests).

@@ -27,6 +27,7 @@ pub mod conformance;
 pub mod context;
 pub mod contract;
 mod memory;
+pub mod prompt;
 pub mod sampling;
 pub mod session;
 pub mod stream;

@@ -159,6 +159,48 @@ static void session(const json *params) {
     slm2_session_free(conversation);
 }
 
+static slm2_assembly *assembled(const json *params) {
+    slm2_assembly *assembly = NULL;
+    const json *request = param(params, "request");
+    check(slm2_assemble(context, contract, profile_param(params), on_special_param(params), bytes(request), request->length, &assembly));
+    return assembly;
+}
+
+/* The report, with the ids in front. */
+static void assemble(const json *params) {
+    size_t count = 0, length = 0;
+    slm2_assembly *assembly = assembled(params);
+    const uint32_t *ids = result_ids(slm2_assembly_ids(context, assembly, NULL, 0, &count), &count);
+    appendf(&out, "{\"input_ids\": ");
+    append_ids(&out, ids, count);
+    slm2_status status = slm2_assembly_report(context, assembly, NULL, 0, &length);
+    slm2_assembly_free(assembly);
+    const char *report = result(status, &length);
+    appendf(&out, ", ");
+    append(&out, report + 1, length - 1);
+}
+
+static void assemble_tokens(const json *params) {
+    size_t length = 0;
+    slm2_assembly *assembly = assembled(params);
+    slm2_status status = slm2_assembly_tokens(context, assembly, NULL, 0, &length);
+    slm2_assembly_free(assembly);
+    const void *tokens = result(status, &length);
+    appendf(&out, "{\"tokens\": ");
+    append(&out, tokens, length);
+    appendf(&out, "}");
+}
+
+static void prompt_delta(const json *params) {
+    size_t count = 0, length = 0;
+    const uint32_t *cached = ids_of(param(params, "cached"), &count);
+    slm2_assembly *assembly = assembled(params);
+    slm2_status status = slm2_assembly_delta(context, assembly, cached, count, NULL, 0, &length);
+    slm2_assembly_free(assembly);
+    const void *delta = result(status, &length);
+    append(&out, delta, length);
+}
+
 const entry chats[] = {
-    {"render", render}, {"render_tokens", render_tokens}, {"reply", reply}, {"session", session}, {NULL, NULL},
+    {"render", render}, {"render_tokens", render_tokens}, {"reply", reply}, {"session", session}, {"assemble", assemble}, {"assemble_tokens", assemble_tokens}, {"prompt_delta", prompt_delta}, {NULL, NULL},
 };
