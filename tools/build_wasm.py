@@ -6,7 +6,8 @@ python tools/build_wasm.py --only plain     slm2.wasm alone, for which `rustup t
 The shared one needs a standard library that is compiled with atomics, which no toolchain has ready. So its compiler is unpacked from
 Debian's packages into .cache/wasm-toolchain (rustc-web; nothing is installed, nothing else on the machine changes), and the library is
 built from its source; the plain one is built like that too where rustup has no target for it. Elsewhere than on Debian and its kin:
-`rustup component add rust-src` and the flags that this file gives cargo. No relaxed SIMD is asked for: that would allow contracted arithmetic.
+`rustup component add rust-src` and the flags that this file gives cargo. Nowhere is relaxed SIMD asked for: it would allow contracted
+arithmetic.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def build(kind: Kind, *, with_library: bool) -> Path:
         replaced = ('source.crates-io.replace-with="gathered"', f"source.gathered.directory='{SOURCES}'")
         options = [part for setting in replaced for part in ("--config", setting)]
         library = ["-Zbuild-std=std,panic_abort", "--offline"]
-    arguments = ["--package", PACKAGE, "--release", "--target", TARGET, "--locked", "--target-dir", folder]
+    arguments: list[str | Path] = ["--package", PACKAGE, "--release", "--target", TARGET, "--locked", "--target-dir", folder]
     run("cargo", *options, "build", *arguments, *library, env=environment)
     built = folder / TARGET / "release" / "slm2_wasm.wasm"
     output = ROOT / "target" / f"{kind.file}.wasm"

@@ -52,7 +52,8 @@ def unpack() -> None:
         run("apt-get", "-qq", "download", *missing_packages(), cwd=downloads)
         for package in sorted(downloads.glob("*.deb")):
             run("dpkg-deb", "-x", package, partial)
-    folders = {path.parent.relative_to(partial) for place in ("lib", "usr/lib") for path in (partial / place).glob("*-linux-gnu*/**/lib*.so*")}
+    found = [path for place in ("lib", "usr/lib") for path in (partial / place).glob("*-linux-gnu*/**/lib*.so*")]
+    folders = {path.parent.relative_to(partial) for path in found}
     libraries = ":".join(f"$T/{folder}" for folder in sorted(folders))
     script = partial / PROGRAM.name
     script.write_text(

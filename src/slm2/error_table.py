@@ -71,6 +71,11 @@ ErrorCode = Literal[
     "file_unreadable",
     "file_unwritable",
     "engine_unavailable",
+    "shared_memory_unavailable",
+    "disposed",
+    "worker_failed",
+    "model_failed",
+    "cancelled",
     "verification_failed",
     "special_token_in_text",
     "pretoken_too_long",
@@ -394,6 +399,26 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "engine_unavailable": (
         ("engine", "reason"),
         "engine {engine} is not available ({reason}); install slm2 with a Rust toolchain, or ask for engine 'reference' by name",
+    ),
+    "shared_memory_unavailable": (
+        ("reason",),
+        "memory cannot be shared here: {reason}; serve the page cross-origin isolated (COOP same-origin, COEP require-corp), or ask for memory 'plain', which has a copy of the artifact in each worker",
+    ),
+    "disposed": (
+        ("object",),
+        "this {object} was disposed of; make another one",
+    ),
+    "worker_failed": (
+        ("reason",),
+        "the worker failed: {reason}; start another one",
+    ),
+    "model_failed": (
+        ("step", "reason"),
+        "the model failed at step {step}: {reason}",
+    ),
+    "cancelled": (
+        ("steps",),
+        "the request was cancelled after {steps} steps",
     ),
     "verification_failed": (
         ("check", "differences"),
