@@ -22,6 +22,8 @@ PYTHON = ROOT / "src" / "slm2" / "error_table.py"
 RUST = ROOT / "crates" / "core" / "src" / "error_code.rs"
 JAVASCRIPT = ROOT / "bindings" / "js" / "src" / "error_table.js"
 
+RUST_WIDTH = 120
+
 Table = dict[str, dict[str, object]]
 
 
@@ -74,6 +76,14 @@ def rust_source(table: Table) -> str:
     body += ["}", "", "impl ErrorCode {", "    /// The code as `contract/errors.toml` spells it."]
     body += ["    #[must_use]", "    pub const fn as_str(self) -> &'static str {", "        match self {"]
     body += [f'            Self::{variants[code]} => "{code}",' for code in codes]
+    body += ["        }", "    }", "", "    /// What was expected, what came, where, and what to do: text with the names of fields in braces, `{{` for a brace."]
+    body += ["    #[must_use]", "    #[allow(clippy::too_many_lines)] // a table"]
+    body += ["    pub const fn message(self) -> &'static str {", "        match self {"]
+    for code in codes:
+        message = quote(str(table[code]["message"]))
+        line = f"            Self::{variants[code]} => {message},"
+        # As rustfmt leaves it.
+        body += [line] if len(line) <= RUST_WIDTH else [line[: line.index(message)] + "{", f"                {message}", "            }"]
     return "\n".join([*body, "        }", "    }", "}", ""])
 
 

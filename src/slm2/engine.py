@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # slow to import, and not needed for text
 
 __all__ = [
     "MAX_PRETOKEN",
+    "DeltaRow",
     "Engine",
     "EngineChoice",
     "EngineChunks",
@@ -31,6 +32,7 @@ __all__ = [
     "EngineGenerator",
     "EngineReply",
     "EngineSampler",
+    "EngineSession",
     "EngineStream",
     "EngineText",
     "OfOneProcess",
@@ -125,11 +127,49 @@ class EngineReply(Protocol):
     def state(self) -> str:
         """Of the machine, by name."""
 
+    @property
+    def message(self) -> str:
+        """What was said so far, as a message of a conversation, in JSON (M-97)."""
+
     def push(self, ids: Sequence[int]) -> list[ReplyRow]:
         """What the ids say."""
 
     def finish(self) -> list[ReplyRow]:
         """The end, where no token ended the turn."""
+
+
+# Ids to keep, ids to append, what was lost (message, ids, reason), state.
+DeltaRow = tuple[int, list[int], list[tuple[int, int, str]], str]
+
+
+class EngineSession(Protocol):
+    """A conversation that keeps its cache (contract/template.md, M-100 to M-107). A refusal changes nothing."""
+
+    @property
+    def messages(self) -> list[str]:
+        """The conversation so far, each message as JSON."""
+
+    @property
+    def cached_ids(self) -> list[int]:
+        """What the cache holds when every delta was followed."""
+
+    def extend(self, messages: object, enable_thinking: bool | None) -> DeltaRow:
+        """Add messages and ask for a reply; None takes the session's ``enable_thinking``."""
+
+    def reply(self, ids: Sequence[int]) -> list[ReplyRow]:
+        """Add the reply to the last prompt by its ids."""
+
+    def settled(self) -> DeltaRow:
+        """The prompt up to the last turn as it is once a user turn follows; the session does not change."""
+
+    def settle(self) -> DeltaRow:
+        """The same, and the cache holds it from now on."""
+
+    def fork(self) -> EngineSession:
+        """Another one that goes on from here."""
+
+    def save(self) -> bytes:
+        """A checkpoint."""
 
 
 class EngineComposition(Protocol):
@@ -310,6 +350,12 @@ class Engine(Protocol):
 
     def reply_reader(self, state: str) -> EngineReply:
         """A reader of one reply, which begins in the state in which a prompt ended."""
+
+    def session(self, profile: Profile, tools: object, enable_thinking: bool | None, preserve_thinking: bool) -> EngineSession:
+        """An empty conversation; tools are a list of JSON schemas, or None."""
+
+    def restore_session(self, data: bytes) -> EngineSession:
+        """The session of a checkpoint."""
 
     def stream_decoder(self, special: SpecialPolicy) -> EngineStream:
         """A fresh streaming decoder."""

@@ -68,6 +68,7 @@ ErrorCode = Literal[
     "json_invalid",
     "json_duplicate_key",
     "json_number",
+    "internal_error",
     "file_unreadable",
     "file_unwritable",
     "engine_unavailable",
@@ -388,6 +389,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("found",),
         "JSON number {found} is not finite or too large for a float64; send it as a string",
     ),
+    "internal_error": (
+        ("place",),
+        "slm2 has a mistake of its own at {place}; nothing that the call was given is used again safely: free its handles, and report it",
+    ),
     "file_unreadable": (
         ("path", "reason"),
         "cannot read {path}: {reason}",
@@ -438,7 +443,7 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     ),
     "output_too_small": (
         ("needed", "found"),
-        "the text has {needed} ids and the output has room for {found}; bring one that is large enough",
+        "the result has {needed} elements (ids, bytes, ...) and the output has room for {found}; bring one that is large enough",
     ),
     "text_closed": (
         (),

@@ -10,10 +10,11 @@ from typing import cast
 
 from slm2.engine import Engine, OfOneProcess, ReplyRow, integer_ids
 from slm2.errors import Slm2Error
+from slm2.reference.json_text import read_json
 from slm2.reference.reply import Kind, ReplyEvent
 from slm2.reference.utf8 import to_utf8
 
-__all__ = ["Reply", "ReplyEvent"]
+__all__ = ["Reply", "ReplyEvent", "events_of"]
 
 FAULTS = ("bad_call", "stray_text", "unexpected", "unclosed", "ill_formed")
 
@@ -37,9 +38,6 @@ class Reply(OfOneProcess):
         self._reader = engine.reply_reader(to_utf8(state).decode("utf-8"))
         self.ids: list[int] = []
         self.faults: list[ReplyEvent] = []
-        self._content: list[str] = []
-        self._reasoning: list[str] = []
-        self._calls: list[dict[str, object]] = []
 
     @property
     def state(self) -> str:
@@ -71,24 +69,14 @@ class Reply(OfOneProcess):
 
         Reasoning is always given apart, so that no text of the content is split again.
         """
-        message: dict[str, object] = {
-            "role": "assistant",
-            "content": "".join(self._content),
-            "reasoning_content": "".join(self._reasoning),
-        }
-        return {**message, "tool_calls": list(self._calls)} if self._calls else message
+        return cast("dict[str, object]", read_json(self._reader.message))
 
     def _events(self, rows: list[ReplyRow]) -> list[ReplyEvent]:
-        events = [
-            ReplyEvent(cast("Kind", kind), text, tuple(ids), name, arguments, reason) for kind, text, ids, name, arguments, reason in rows
-        ]
-        for event in events:
-            if event.kind == "content":
-                self._content.append(event.text)
-            elif event.kind == "reasoning":
-                self._reasoning.append(event.text)
-            elif event.kind == "call":
-                self._calls.append({"type": "function", "function": {"name": event.name, "arguments": event.arguments}})
-            elif event.kind in FAULTS:
-                self.faults.append(event)
+        events = events_of(rows)
+        self.faults += [event for event in events if event.kind in FAULTS]
         return events
+
+
+def events_of(rows: list[ReplyRow]) -> list[ReplyEvent]:
+    """The events of an engine."""
+    return [ReplyEvent(cast("Kind", kind), text, tuple(ids), name, arguments, reason) for kind, text, ids, name, arguments, reason in rows]

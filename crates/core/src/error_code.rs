@@ -130,6 +130,10 @@ pub enum ErrorCode {
     JsonDuplicateKey,
     /// Fields: `found`.
     JsonNumber,
+    /// Fields: `place`.
+    InternalError,
+    /// Fields: `findings`.
+    SpecialTokenInText,
     /// Fields: `start`, `limit`.
     PretokenTooLong,
     /// Fields: `found`, `minimum`, `maximum`.
@@ -182,6 +186,12 @@ pub enum ErrorCode {
     TemplateEvent,
     /// Fields: `digest`.
     NoTemplate,
+    /// Fields: `position`, `id`.
+    ReplyRefused,
+    /// Fields: .
+    NoPrompt,
+    /// Fields: `reason`.
+    CheckpointRefused,
     /// Fields: `profile`, `rng`, `expected`.
     SamplingPairing,
     /// Fields: `found`, `expected`.
@@ -196,6 +206,8 @@ pub enum ErrorCode {
     AllowedLength,
     /// Fields: `rng`, `reason`.
     GeneratorState,
+    /// Fields: `reason`.
+    GenerationEnded,
 }
 
 impl ErrorCode {
@@ -266,6 +278,8 @@ impl ErrorCode {
             Self::JsonInvalid => "json_invalid",
             Self::JsonDuplicateKey => "json_duplicate_key",
             Self::JsonNumber => "json_number",
+            Self::InternalError => "internal_error",
+            Self::SpecialTokenInText => "special_token_in_text",
             Self::PretokenTooLong => "pretoken_too_long",
             Self::LimitOutOfRange => "limit_out_of_range",
             Self::OutputTooSmall => "output_too_small",
@@ -292,6 +306,9 @@ impl ErrorCode {
             Self::CannotContinue => "cannot_continue",
             Self::TemplateEvent => "template_event",
             Self::NoTemplate => "no_template",
+            Self::ReplyRefused => "reply_refused",
+            Self::NoPrompt => "no_prompt",
+            Self::CheckpointRefused => "checkpoint_refused",
             Self::SamplingPairing => "sampling_pairing",
             Self::LogitsLength => "logits_length",
             Self::LogitsInvalid => "logits_invalid",
@@ -299,6 +316,241 @@ impl ErrorCode {
             Self::LogitsExcluded => "logits_excluded",
             Self::AllowedLength => "allowed_length",
             Self::GeneratorState => "generator_state",
+            Self::GenerationEnded => "generation_ended",
+        }
+    }
+
+    /// What was expected, what came, where, and what to do: text with the names of fields in braces, `{{` for a brace.
+    #[must_use]
+    #[allow(clippy::too_many_lines)] // a table
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::ArtifactTruncated => {
+                "artifact is {length} bytes long, less than the {minimum} bytes of a header and a digest; the file is cut short, copy it again"
+            }
+            Self::ArtifactMagic => {
+                "artifact begins with the bytes {found} instead of 89 53 4c 32 0d 0a 1a 0a; this is no SLM2 artifact, or it went through a text-mode transfer"
+            }
+            Self::ArtifactContainerVersion => {
+                "artifact has container version {found}; this reader knows version {expected}; use the release of slm2 that wrote it"
+            }
+            Self::ArtifactFileLength => {
+                "artifact records a length of {recorded} bytes and is {actual} bytes long; copy it again"
+            }
+            Self::ArtifactFileDigest => {
+                "artifact records SHA-256 {recorded} and has {actual}; it was damaged after it was sealed, copy it again"
+            }
+            Self::ArtifactContractVersion => {
+                "artifact was sealed for contract version {found}; this reader implements version {expected}; compile the sources again"
+            }
+            Self::ArtifactSectionCount => {
+                "artifact announces {found} sections; 1 to {maximum} are possible and their directory must fit in the file"
+            }
+            Self::ArtifactSectionOrder => {
+                "section {index} has kind {kind} after kind {previous}; kinds must rise strictly"
+            }
+            Self::ArtifactSectionFlags => "section of kind {kind} has flags {found}; {expected} was expected",
+            Self::ArtifactSectionOffset => "section of kind {kind} begins at {found}; the layout puts it at {expected}",
+            Self::ArtifactSectionBounds => "section of kind {kind} would end at {end}, past the digest at {limit}",
+            Self::ArtifactPadding => "padding byte at {offset} is not zero",
+            Self::ArtifactTrailingBytes => {
+                "the last section and its padding end at {expected}, the digest begins at {found}"
+            }
+            Self::ArtifactSectionMissing => "artifact has no section of kind {kind}, which every artifact must have",
+            Self::ArtifactSectionUnknown => {
+                "artifact requires a section of kind {kind}, which this reader does not know; use a newer release of slm2"
+            }
+            Self::ArtifactVocabularyCount => "vocabulary section has {found} entries; {expected} were expected",
+            Self::ArtifactVocabularyLength => "vocabulary section is {found} bytes long; its counts make {expected}",
+            Self::ArtifactVocabularyOffsets => {
+                "offsets of vocabulary entry {id} do not rise from 0 to the end of the bytes in steps of 1 to 65535"
+            }
+            Self::ArtifactVocabularyDuplicate => "vocabulary entry {id} has the same bytes as entry {earlier}",
+            Self::ArtifactVocabularyBytes => "no vocabulary entry is the single byte {byte}; every byte needs one",
+            Self::ArtifactSpecialLength => "special-token block is {found} bytes long; its lengths make {expected}",
+            Self::ArtifactSpecialCount => {
+                "special-token block announces {found} tokens; at most {maximum} are possible"
+            }
+            Self::ArtifactSpecialText => "text of special token {index} is empty, longer than 255 bytes or not UTF-8",
+            Self::ArtifactSpecialDuplicate => "special token {index} has the same text as special token {earlier}",
+            Self::ArtifactSpecialId => {
+                "id {id} of special token {index} does not rise, lies inside the vocabulary or is too large"
+            }
+            Self::ArtifactPretokenizerCount => {
+                "pre-tokenizer has {states} states and {classes} byte classes; 2 to 65535 and 1 to 256 are possible"
+            }
+            Self::ArtifactPretokenizerLength => {
+                "pre-tokenizer section is {found} bytes long; its counts make {expected}"
+            }
+            Self::ArtifactPretokenizerClasses => {
+                "byte class of byte {byte} breaks the numbering by first occurrence, or a class is unused"
+            }
+            Self::ArtifactPretokenizerTransition => {
+                "transition of state {state} on class {class} leads to {found}, which is no state"
+            }
+            Self::ArtifactPretokenizerDead => {
+                "dead state 0 must lead only to itself and state {state} must accept nothing; end of input leads from the start to the dead state"
+            }
+            Self::ArtifactPretokenizerOrder => {
+                "state {state} is not where a breadth-first walk from the start would number it, or it is not reachable"
+            }
+            Self::ArtifactPretokenizerAccept => {
+                "state {state} ends a match {back} bytes back and can be reached after {depth} bytes; fewer than that and at most 126 are possible"
+            }
+            Self::ArtifactPretokenizerStuck => {
+                "from state {state} some text ends without a match; a pre-tokenizer must split every text"
+            }
+            Self::ArtifactMergesCount => {
+                "merge section has {merges} merges in {slots} slots and 2^{row_bits} rows with seed {seed}; it needs a slot for each merge, and its counts are limited"
+            }
+            Self::ArtifactMergesLength => "merge section is {found} bytes long; its counts make {expected}",
+            Self::ArtifactMergesBase => {
+                "base of row {row} is outside the slots, or not 0 although the row has no merge"
+            }
+            Self::ArtifactMergesIds => {
+                "merge of rank {rank} makes an id outside the vocabulary, or the ids are consecutive and listed all the same"
+            }
+            Self::ArtifactMergesSlot => {
+                "slot {slot} names an id or a rank that does not exist, or is not the slot of its pair"
+            }
+            Self::ArtifactMergesRank => "merge rank {rank} occurs twice or not at all",
+            Self::ArtifactMergesBytes => "merge of rank {rank} makes an id whose bytes are not those of its two parts",
+            Self::ArtifactNormalizationLength => {
+                "normalisation section is {found} bytes long; its counts make {expected}"
+            }
+            Self::ArtifactNormalizationClass => {
+                "combining-class run {index} is empty, out of order, mergeable, of class 0 or 255, or over no scalar values"
+            }
+            Self::ArtifactNormalizationDecomposition => {
+                "decomposition {index} is out of order, of no scalar value, empty, not full, not in canonical order, or of a Hangul syllable"
+            }
+            Self::ArtifactNormalizationComposition => {
+                "composition {index} is out of order, of no scalar value, or does not undo a decomposition"
+            }
+            Self::ArtifactFacts => {
+                "facts section is {found} bytes long, {expected} was expected, or bits past the vocabulary are set"
+            }
+            Self::ArtifactProvenance => {
+                "line {line} of the provenance is not `key=value` in UTF-8 without control characters, or its key does not rise"
+            }
+            Self::ArtifactTemplateLength => "template section is {found} bytes long; its parts make {expected}",
+            Self::ArtifactTemplateText => {
+                "string {index} of the template section is empty, repeated, not UTF-8 or no name; the first state is INIT, the last END"
+            }
+            Self::ArtifactTemplateMark => {
+                "mark {mark} of the template is no special token of this artifact, or a pair of marks is none"
+            }
+            Self::ArtifactTemplateRule => {
+                "rule {rule} of the template for state {state} and event {event} names something that does not exist or does not fit"
+            }
+            Self::ArtifactTemplateReply => {
+                "the template says something that does not exist about replies in state {state} at symbol {symbol}"
+            }
+            Self::ArtifactTemplateOrder => {
+                "the template does not number its marks (0) or literals (1) as it first uses them: {op}"
+            }
+            Self::ArtifactTemplateTotal => {
+                "the template has no rule for some case of state {state} and event {event}, a rule without a case, or too many guards there"
+            }
+            Self::ArtifactTemplateReach => {
+                "state {state} of the template cannot be reached from INIT, or END not from it, or it leads out of END"
+            }
+            Self::ArtifactTemplateClosed => {
+                "a request leads the template to state {state} and event {event}, which it says never happens"
+            }
+            Self::ArtifactSemanticDigest => {
+                "artifact records semantic digest {recorded} and its sections make {actual}"
+            }
+            Self::InvalidType => "{field} must be {expected}, not {found}",
+            Self::InvalidValue => "{field} must be {expected}; {found} came",
+            Self::MissingField => "{field} is required and was not given",
+            Self::UnknownField => "{field} is not a field that is known here; known are {known}",
+            Self::JsonInvalid => "not JSON ({reason}) at line {line}, column {column}",
+            Self::JsonDuplicateKey => "JSON object has the key {key} twice; which one counts would be a guess",
+            Self::JsonNumber => "JSON number {found} is not finite or too large for a float64; send it as a string",
+            Self::InternalError => {
+                "slm2 has a mistake of its own at {place}; nothing that the call was given is used again safely: free its handles, and report it"
+            }
+            Self::SpecialTokenInText => {
+                "text contains the text of special tokens, and on_special is 'reject': {findings}; remove it or encode with on_special='literal'"
+            }
+            Self::PretokenTooLong => {
+                "a piece of text or a run of marks that begins at byte {start} (after normalisation, where the profile normalises) is longer than the {limit} bytes that were allowed; allow more with max_pretoken"
+            }
+            Self::LimitOutOfRange => "max_pretoken is {found}; {minimum} to {maximum} bytes are possible",
+            Self::OutputTooSmall => {
+                "the result has {needed} elements (ids, bytes, ...) and the output has room for {found}; bring one that is large enough"
+            }
+            Self::TextClosed => "the text was ended or refused before; begin another",
+            Self::TokenIdOutOfRange => {
+                "id {id} at position {position} has no token; ids with a meaning are below {limit}"
+            }
+            Self::StructuralId => {
+                "id {id} at position {position} is structural and special='refuse'; choose 'skip' or 'bytes'"
+            }
+            Self::IllFormedText => {
+                "id {id} at position {position} makes text that is not UTF-8; the bytes {pending} stay undelivered"
+            }
+            Self::UnfinishedText => {
+                "output ends after {position} ids inside a scalar value; the bytes {pending} stay undelivered"
+            }
+            Self::StreamClosed => "the stream decoder ended after {position} ids; make another one for another stream",
+            Self::EmptyConversation => "messages is empty; a conversation needs at least one message",
+            Self::UnknownRole => "message {index} has the role {found}; system, user, assistant and tool are possible",
+            Self::ContentNotString => {
+                "content of message {index} must be a string, not {found}; join text parts before"
+            }
+            Self::UnsupportedContentPart => {
+                "content of message {index} has a part of type {part}; this model takes text only"
+            }
+            Self::SystemNotFirst => "message {index} is a system message; only message 0 can be one",
+            Self::NoUser => "the conversation has no user message",
+            Self::RoleOrder => "message {index} of role {role} cannot follow {previous}",
+            Self::ToolWithoutCall => "tool message {index} answers no call of the assistant message before it",
+            Self::ReservedUserShape => {
+                "user message {index} has the shape <tool_response>…</tool_response>, which the template reads as a tool's answer; change its first or last characters"
+            }
+            Self::AmbiguousThink => {
+                "content of message {index} has </think> in another shape than one whole <think> block before the answer; pass the reasoning as reasoning_content"
+            }
+            Self::BadToolCall => {
+                "tool call {call} of message {index} must be an object with name and arguments, flat or under function"
+            }
+            Self::BadToolName => {
+                "tool call {call} of message {index} has the name {found}; names match [A-Za-z0-9_.-]{{1,64}}"
+            }
+            Self::ArgumentsNotJsonObject => {
+                "arguments of tool call {call} of message {index} must be an object or the text of a JSON object"
+            }
+            Self::BadToolSchema => "tool {tool} must be a JSON object, not {found}",
+            Self::CannotContinue => "message {index} cannot be continued: {reason}",
+            Self::TemplateEvent => {
+                "the template has no way from {state} on {event}; no request should lead there, report it"
+            }
+            Self::NoTemplate => "artifact {digest} has no template; compile it with one (slm2 compile --template)",
+            Self::ReplyRefused => {
+                "id {id} at position {position} has no place in a reply: it is a structural token that no reply holds there, or comes after the end of the turn; pass the ids before it"
+            }
+            Self::NoPrompt => "no prompt waits for a reply, or the reply has no ids; extend the session before",
+            Self::CheckpointRefused => "the checkpoint is refused: {reason}",
+            Self::SamplingPairing => {
+                "profile {profile} draws from {expected}; {rng} came, whose stream it does not define"
+            }
+            Self::LogitsLength => "the row has {found} logits; this sampler takes {expected}",
+            Self::LogitsInvalid => {
+                "the logit of id {id} is {found}; logits must be finite or -Infinity: the model or its quantisation is broken at this step"
+            }
+            Self::LogitsOverflow => {
+                "the finite logit of id {id} becomes infinite in the step {operation}; scale the logits or choose a milder value"
+            }
+            Self::LogitsExcluded => {
+                "no id is left to draw from: all {width} logits are -Infinity or excluded by a ban, a mask or the profile"
+            }
+            Self::AllowedLength => {
+                "the mask of allowed ids has {found} bytes; {expected} were expected, one bit an id, lowest bit first"
+            }
+            Self::GeneratorState => "the saved state is none of a generator {rng}: {reason}",
+            Self::GenerationEnded => "the generation has ended ({reason}); begin another one",
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::integers::Integers;
 use crate::reply::NativeReply;
 use crate::sampler::{self, NativeGenerator, NativeSampler};
 use crate::scratches::{Scratches, Workshop};
+use crate::session::NativeSession;
 use crate::stream::NativeStream;
 use crate::template::NativeComposition;
 use crate::text::{NativeChunks, NativeText};
@@ -341,6 +342,22 @@ impl NativeEngine {
     /// A reader of one reply, which begins in the state in which a prompt ended.
     fn reply_reader(&self, py: Python<'_>, state: &str) -> PyResult<NativeReply> {
         NativeReply::new(py, Arc::clone(&self.artifact), state)
+    }
+
+    /// An empty conversation.
+    fn session(
+        engine: &Bound<'_, Self>,
+        profile: &Bound<'_, PyAny>,
+        tools: &Bound<'_, PyAny>,
+        enable_thinking: Option<bool>,
+        preserve_thinking: bool,
+    ) -> PyResult<NativeSession> {
+        NativeSession::new(engine, profile, tools, enable_thinking, preserve_thinking)
+    }
+
+    /// The session of a checkpoint.
+    fn restore_session(engine: &Bound<'_, Self>, data: &Bound<'_, PyAny>) -> PyResult<NativeSession> {
+        NativeSession::restored(engine, data)
     }
 
     /// A sampler at the beginning of its stream, over rows of `width` logits.

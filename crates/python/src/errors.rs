@@ -1,8 +1,8 @@
 //! The core's errors as `slm2.errors.Slm2Error`.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
-use slm2_core::{Error, Value};
+use pyo3::types::{PyDict, PyList, PyString};
+use slm2_core::{Error, SpecialText, Value};
 
 /// The exception of an error of the core; `instead` is a field that has another value.
 pub(crate) fn of_core(py: Python<'_>, error: &Error, instead: Option<(&str, &Bound<'_, PyAny>)>) -> PyErr {
@@ -10,9 +10,26 @@ pub(crate) fn of_core(py: Python<'_>, error: &Error, instead: Option<(&str, &Bou
     let filled = error.fields.iter().try_for_each(|(name, value)| match value {
         Value::Int(number) => fields.set_item(name, number),
         Value::Text(text) => fields.set_item(name, text),
+        Value::Findings(findings) => findings_list(py, findings).and_then(|list| fields.set_item(name, list)),
     });
     let filled = filled.and_then(|()| instead.map_or(Ok(()), |(name, value)| fields.set_item(name, value)));
     filled.map_or_else(|failed| failed, |()| exception(error.code.as_str(), &fields))
+}
+
+/// Objects as `dataclasses.asdict` makes them of findings.
+fn findings_list<'py>(py: Python<'py>, findings: &[SpecialText]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for finding in findings {
+        let object = PyDict::new(py);
+        if let Some(source) = &finding.source {
+            object.set_item("source", source)?;
+        }
+        object.set_item("offset", finding.offset)?;
+        object.set_item("id", finding.id.get())?;
+        object.set_item("text", &finding.text)?;
+        list.append(object)?;
+    }
+    Ok(list)
 }
 
 /// `Slm2Error(code, **fields)`.

@@ -11,6 +11,7 @@ mod integers;
 mod reply;
 mod sampler;
 mod scratches;
+mod session;
 mod stream;
 mod template;
 mod text;
@@ -27,6 +28,8 @@ mod _engine {
     use super::reply::NativeReply;
     #[pymodule_export]
     use super::sampler::{NativeGenerator, NativeSampler};
+    #[pymodule_export]
+    use super::session::NativeSession;
     #[pymodule_export]
     use super::stream::NativeStream;
     #[pymodule_export]

@@ -10,7 +10,7 @@ use crate::arguments::Ids;
 use crate::errors;
 
 /// Kind, text, ids, name, arguments, reason.
-type ReplyRow = (&'static str, String, Vec<u32>, String, String, String);
+pub(crate) type ReplyRow = (&'static str, String, Vec<u32>, String, String, String);
 
 /// A reader of one reply. See `slm2.engine.EngineReply`.
 #[pyclass(module = "slm2._engine", frozen)]
@@ -47,6 +47,12 @@ impl NativeReply {
         Ok(py.detach(|| self.reader().state_name(&template).to_owned()))
     }
 
+    /// What was said so far, as a message of a conversation, in JSON.
+    #[getter]
+    fn message(&self, py: Python<'_>) -> String {
+        py.detach(|| self.reader().message_json())
+    }
+
     /// What the ids say.
     fn push(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<ReplyRow>> {
         let py = ids.py();
@@ -67,7 +73,7 @@ impl NativeReply {
     }
 }
 
-fn rows(events: Vec<ReplyEvent>) -> Vec<ReplyRow> {
+pub(crate) fn rows(events: Vec<ReplyEvent>) -> Vec<ReplyRow> {
     let row =
         |event: ReplyEvent| (event.kind.as_str(), event.text, event.ids, event.name, event.arguments, event.reason);
     events.into_iter().map(row).collect()

@@ -13,15 +13,22 @@ from slm2.artifact.layout import integer_bytes, integers
 from slm2.errors import Slm2Error
 from slm2.reference import rendering, tokenizer
 from slm2.reference.chunks import ReferenceChunks, ReferenceText
+from slm2.reference.json_text import write_json
 from slm2.reference.reply import ReplyEvent, ReplyReader
 from slm2.reference.request import composed
 from slm2.reference.sampling import portable_math
 from slm2.reference.sampling.config import Rng, SamplingConfig, stream_number
 from slm2.reference.sampling.generators import ReferenceGenerator
 from slm2.reference.sampling.sampler import ReferenceSampler
+from slm2.reference.session import Delta, SessionCore, State
+from slm2.reference.session_checkpoint import restored, saved
 from slm2.reference.stream import ReferenceStream
 from slm2.reference.tokenizer import Settings, Special, Unit
 from slm2.reference.utf8 import to_utf8
+
+# See :mod:`slm2.engine`, which this layer does not know.
+ReplyRow = tuple[str, str, list[int], str, str, str]
+DeltaRow = tuple[int, list[int], list[tuple[int, int, str]], str]
 
 
 class ReferenceComposition:
@@ -74,15 +81,59 @@ class ReferenceReply:
     def state(self) -> str:
         return self._reader.state
 
-    def push(self, ids: Sequence[int]) -> list[tuple[str, str, list[int], str, str, str]]:
+    @property
+    def message(self) -> str:
+        return write_json(self._reader.message, "message")
+
+    def push(self, ids: Sequence[int]) -> list[ReplyRow]:
         return [_row(event) for event in self._reader.push(ids)]
 
-    def finish(self) -> list[tuple[str, str, list[int], str, str, str]]:
+    def finish(self) -> list[ReplyRow]:
         return [_row(event) for event in self._reader.finish()]
 
 
-def _row(event: ReplyEvent) -> tuple[str, str, list[int], str, str, str]:
+def _row(event: ReplyEvent) -> ReplyRow:
     return event.kind, event.text, list(event.ids), event.name, event.arguments, event.reason
+
+
+class ReferenceSession:
+    """A conversation that keeps its cache; see :class:`slm2.engine.EngineSession`."""
+
+    def __init__(self, core: SessionCore, state: State) -> None:
+        self._core, self._state = core, state
+
+    @property
+    def messages(self) -> list[str]:
+        return list(self._state.given)
+
+    @property
+    def cached_ids(self) -> list[int]:
+        return [token for chunk in self._state.cached for token in chunk.ids]
+
+    def extend(self, messages: object, enable_thinking: bool | None) -> DeltaRow:
+        self._state, delta = self._core.extended(self._state, messages, enable_thinking)
+        return _delta_row(delta)
+
+    def reply(self, ids: Sequence[int]) -> list[ReplyRow]:
+        self._state, events = self._core.replied(self._state, ids)
+        return [_row(event) for event in events]
+
+    def settled(self) -> DeltaRow:
+        return _delta_row(self._core.settled(self._state)[1])
+
+    def settle(self) -> DeltaRow:
+        self._state, delta = self._core.settled(self._state)
+        return _delta_row(delta)
+
+    def fork(self) -> ReferenceSession:
+        return ReferenceSession(self._core, self._state)
+
+    def save(self) -> bytes:
+        return saved(self._core, self._state)
+
+
+def _delta_row(delta: Delta) -> DeltaRow:
+    return delta.keep, delta.append, [(loss.message, loss.ids, loss.reason) for loss in delta.lost], delta.state
 
 
 PortableFunction = Literal["exp", "log", "log1p"]
@@ -202,6 +253,13 @@ class ReferenceEngine:
 
     def reply_reader(self, state: str) -> ReferenceReply:
         return ReferenceReply(self._artifact, state)
+
+    def session(self, profile: Profile, tools: object, enable_thinking: bool | None, preserve_thinking: bool) -> ReferenceSession:
+        core = SessionCore(self._settings(profile), tools, enable_thinking=enable_thinking, preserve_thinking=preserve_thinking)
+        return ReferenceSession(core, State())
+
+    def restore_session(self, data: bytes) -> ReferenceSession:
+        return ReferenceSession(*restored(self._artifact, self._max_pretoken, data))
 
     def stream_decoder(self, special: Special) -> ReferenceStream:
         return ReferenceStream(self._artifact, special)

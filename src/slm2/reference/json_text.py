@@ -56,17 +56,18 @@ def read_json(text: str | bytes) -> JsonValue:
     return _Reader(_repaired(text)).document()
 
 
-def write_json(value: object, path: str) -> str:
+def write_json(value: object, path: str, depth: int = 0) -> str:
     """Python's ``json.dumps(value, ensure_ascii=False)``, which is the ``tojson`` of the publisher's template.
 
     Args:
         value: a JSON value; a tuple is an array, a mapping an object.
         path: where the value stands in the request, for errors.
+        depth: arrays and objects in which it will stand, which count (M-31).
 
     Raises:
         Slm2Error: ``invalid_type``, ``invalid_value`` (nested too deeply), ``json_number``, ``json_duplicate_key``.
     """
-    return "".join(_written(value, path, 0))
+    return "".join(_written(value, path, depth))
 
 
 def json_type(value: object) -> str:

@@ -71,6 +71,9 @@ class ReplyReader:
         self._ids: list[int] = []
         self._events: list[ReplyEvent] = []
         self._closed = False
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+        self._called: list[dict[str, object]] = []
         self._reading = ""  # of reasoning, content, call or stray text, what is being read
         self._strips = self._strips_left()
 
@@ -78,6 +81,16 @@ class ReplyReader:
     def state(self) -> str:
         """Of the machine, by name."""
         return self._program.states[self._state]
+
+    @property
+    def message(self) -> dict[str, object]:
+        """What was said so far, as a message of a conversation; calls that are none are not in it (M-97)."""
+        message: dict[str, object] = {
+            "role": "assistant",
+            "content": "".join(self._content),
+            "reasoning_content": "".join(self._reasoning),
+        }
+        return {**message, "tool_calls": list(self._called)} if self._called else message
 
     def push(self, ids: Sequence[int]) -> list[ReplyEvent]:
         """What the ids say. An id without a token leaves the reader as it was before the call.
@@ -140,6 +153,12 @@ class ReplyReader:
     def _say(self, kind: Kind, text: str = "", **fields: str) -> None:
         self._events.append(ReplyEvent(kind, text, tuple(self._ids), **fields))
         self._ids = []
+        if kind == "content":
+            self._content.append(text)
+        elif kind == "reasoning":
+            self._reasoning.append(text)
+        elif kind == "call":
+            self._called.append({"type": "function", "function": {"name": fields["name"], "arguments": fields["arguments"]}})
 
     def _unexpected(self, token: int) -> None:
         """A token that has no business here: told, and otherwise passed over. A call around it is no call any more."""

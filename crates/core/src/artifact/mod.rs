@@ -18,9 +18,11 @@ mod template_checks;
 mod vocabulary;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::error_code::ErrorCode;
+use crate::json::JsonValue;
 use crate::tokenizer::{BytePairs, Scanner, Seams, SpecialAutomaton};
 
 pub(crate) use digest::hex;
@@ -157,6 +159,25 @@ impl<B: AsRef<[u8]>> Artifact<B> {
     /// Key and value of each line of the provenance.
     pub fn provenance(&self) -> impl Iterator<Item = (&str, &str)> {
         provenance::entries(self.content(self.sections.provenance))
+    }
+
+    /// What is to say about the artifact as JSON: `contract_version`, `vocabulary_size`, `token_limit`, `file_digest`,
+    /// `semantic_digest`, `special_tokens` (arrays of id and text, ids rising) and `provenance`.
+    pub fn info_to_json(&self) -> String {
+        let special = self.special_tokens().map(|(id, text)| {
+            JsonValue::Array(Vec::from([id.into(), String::from_utf8_lossy(text).into_owned().into()]))
+        });
+        let provenance = self.provenance().map(|(key, value)| (String::from(key), value.into()));
+        let members = [
+            ("contract_version", self.contract_version().into()),
+            ("vocabulary_size", self.vocabulary_size().into()),
+            ("token_limit", self.token_limit().into()),
+            ("file_digest", self.file_digest().into()),
+            ("semantic_digest", self.semantic_digest().into()),
+            ("special_tokens", JsonValue::array(special)),
+            ("provenance", JsonValue::object(provenance)),
+        ];
+        JsonValue::object(members).to_json()
     }
 
     /// The template program as the file holds it; `None` where it has none.

@@ -4,11 +4,11 @@ mod read;
 mod write;
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 pub(crate) use read::read;
-pub(crate) use write::{beginning, write};
+pub(crate) use write::{beginning, quote, write, write_inside};
 
 /// Arrays and objects nest at most this deep.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -58,8 +58,56 @@ impl JsonValue {
         }
     }
 
+    /// An object of members in their order.
+    pub fn object<K: Into<Cow<'static, str>>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
+        let key = |text: K| Key { text: text.into(), foreign: None };
+        Self::Object(members.into_iter().map(|(name, value)| (key(name), value)).collect())
+    }
+
+    /// An array of things that are values.
+    pub fn array<T: Into<Self>>(elements: impl IntoIterator<Item = T>) -> Self {
+        Self::Array(elements.into_iter().map(Into::into).collect())
+    }
+
+    /// JSON text as Python's `json.dumps(value, ensure_ascii=False)` writes it; empty for what is no JSON (a value or a key of a
+    /// host, a number that is not finite, more than 128 levels), which no result of this crate holds.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        write(self, &String::new).unwrap_or_default()
+    }
+
     /// The value of one JSON text: `json_invalid`, `json_duplicate_key`, `json_number`.
     pub fn from_json(text: &[u8]) -> Result<Self, crate::Error> {
         read(text)
+    }
+}
+
+impl From<u64> for JsonValue {
+    fn from(number: u64) -> Self {
+        Self::Int(number.to_string())
+    }
+}
+
+impl From<u32> for JsonValue {
+    fn from(number: u32) -> Self {
+        Self::Int(number.to_string())
+    }
+}
+
+impl From<usize> for JsonValue {
+    fn from(number: usize) -> Self {
+        Self::Int(number.to_string())
+    }
+}
+
+impl From<&str> for JsonValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_string())
+    }
+}
+
+impl From<String> for JsonValue {
+    fn from(text: String) -> Self {
+        Self::Text(text)
     }
 }

@@ -40,8 +40,13 @@ pub(crate) fn beginning(text: &str, limit: usize) -> String {
 
 /// The text of a value that stands at `root`.
 pub(crate) fn write(value: &JsonValue, root: &dyn Fn() -> String) -> Result<String, Error> {
+    write_inside(value, root, 0)
+}
+
+/// The same for a value that will stand inside so many arrays and objects, which count (M-31).
+pub(crate) fn write_inside(value: &JsonValue, root: &dyn Fn() -> String, depth: usize) -> Result<String, Error> {
     let mut out = String::new();
-    append(value, &Path::Root(root), 0, &mut out)?;
+    append(value, &Path::Root(root), depth, &mut out)?;
     Ok(out)
 }
 
@@ -118,7 +123,8 @@ fn append_object(members: &[(Key, JsonValue)], path: &Path<'_>, depth: usize, ou
     Ok(())
 }
 
-fn quote(text: &str, out: &mut String) {
+/// A string with its quotation marks, appended.
+pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
     for char in text.chars() {
         match char {

@@ -8,6 +8,7 @@
 
 mod config;
 mod contract;
+mod generation_config;
 mod generator;
 mod history;
 mod introsort;
@@ -23,6 +24,7 @@ mod scores;
 mod select;
 
 pub use config::{MEANINGLESS_FROM, SamplingConfig, Seed, WIDTH};
+pub use generation_config::GenerationConfig;
 pub use generator::Generator;
 pub use outcome::{Numbers, Outcome, Ranked};
 #[cfg(feature = "conformance")]

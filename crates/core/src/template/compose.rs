@@ -4,10 +4,10 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::Options;
-use super::events::{self, Symbol};
+use super::events::{self, Stretch, Symbol};
 use super::messages::{Conversation, Source};
 use crate::artifact::Program;
-use crate::artifact::template::{self as tables, Action, Op};
+use crate::artifact::template::{self as tables, Action, Op, Rule};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 
@@ -60,15 +60,7 @@ pub(crate) fn compose(program: &Program, conversation: Conversation, options: Op
     let mut items = Vec::with_capacity(4 * symbols.len());
     let (mut state, mut dropped) = (0, Vec::new());
     for symbol in &symbols {
-        let rule = program.rule(state, symbol.event, symbol.guards);
-        let refusal = match rule {
-            Some(rule) => tables::REFUSALS.get(usize::from(rule.refusal)).copied().flatten(),
-            None => Some(ErrorCode::TemplateEvent),
-        };
-        if let Some(code) = refusal {
-            return Err(refused(program, &conversation, state, symbol, code));
-        }
-        let Some(rule) = rule else { continue };
+        let rule = rule(program, &conversation, state, symbol)?;
         for action in &rule.actions {
             emit(*action, symbol, &conversation, &mut items, &mut dropped);
         }
@@ -77,29 +69,49 @@ pub(crate) fn compose(program: &Program, conversation: Conversation, options: Op
     Ok(Composition { conversation, items, dropped, state })
 }
 
+/// The rule that holds in a state: the refusal where it refuses.
+pub(crate) fn rule<'p>(
+    program: &'p Program,
+    conversation: &Conversation,
+    state: u8,
+    symbol: &Symbol,
+) -> Result<&'p Rule, Error> {
+    let refusal = match program.rule(state, symbol.event, symbol.guards) {
+        Some(rule) => match tables::REFUSALS.get(usize::from(rule.refusal)).copied().flatten() {
+            None => return Ok(rule),
+            Some(code) => code,
+        },
+        None => ErrorCode::TemplateEvent,
+    };
+    Err(refused(program, conversation, state, symbol, refusal))
+}
+
 fn emit(action: Action, symbol: &Symbol, conversation: &Conversation, items: &mut Vec<Item>, dropped: &mut Vec<u32>) {
     let nobody = matches!(action.part, tables::PART_TOOLS | tables::PART_GENERATION);
     let message = symbol.message.filter(|_| !nobody);
     let what = match action.op {
         Op::Mark => What::Mark(action.argument),
         Op::Literal => What::Literal(action.argument),
-        Op::Field | Op::Drop => {
-            let Some(stretch) = symbol.field(action.argument) else { return };
-            if action.op == Op::Drop {
-                let says_something = stretch.text(conversation).bytes().any(|byte| byte != b'\n');
-                dropped.extend(symbol.message.filter(|_| says_something));
-                return;
-            }
-            let strips = |side| action.transform != tables::JSON && action.transform & side != 0;
-            let (left, right) = (strips(tables::STRIP_LEFT), strips(tables::STRIP_RIGHT));
-            let taken = stretch.without_newlines(conversation, left, right);
-            if taken.start == taken.end {
-                return;
-            }
-            What::Field(taken.source, taken.start, taken.end)
+        Op::Field => match field(action, symbol, conversation) {
+            Some(taken) => What::Field(taken.source, taken.start, taken.end),
+            None => return,
+        },
+        Op::Drop => {
+            let stretch = symbol.field(action.argument);
+            let text = stretch.map_or("", |stretch| stretch.text(conversation));
+            dropped.extend(symbol.message.filter(|_| text.bytes().any(|byte| byte != b'\n')));
+            return;
         }
     };
     items.push(Item { what, role: symbol.role.name(), part: action.part, message });
+}
+
+/// What an action makes of its field; `None` where nothing is left of it.
+pub(crate) fn field(action: Action, symbol: &Symbol, conversation: &Conversation) -> Option<Stretch> {
+    let strips = |side| action.transform != tables::JSON && action.transform & side != 0;
+    let (left, right) = (strips(tables::STRIP_LEFT), strips(tables::STRIP_RIGHT));
+    let taken = symbol.field(action.argument)?.without_newlines(conversation, left, right);
+    (taken.start < taken.end).then_some(taken)
 }
 
 /// The error of a rule that refuses; an end has the index after the last message.

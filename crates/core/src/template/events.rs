@@ -1,5 +1,6 @@
 //! What a conversation says to a template program (contract/template.md, M-75 to M-79). Nothing here knows a model family.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::Options;
@@ -61,32 +62,32 @@ pub(crate) struct Events<'a> {
     options: Options,
     query: usize,
     /// Calls that no tool message has answered yet: message and number.
-    unanswered: Vec<(usize, usize)>,
+    unanswered: Vec<CallPlace>,
     out: Vec<Symbol>,
 }
+
+/// Message and number of a call.
+pub(crate) type CallPlace = (usize, usize);
 
 /// All events of a request.
 pub(crate) fn all(program: &Program, conversation: &Conversation, options: Options) -> Vec<Symbol> {
     let messages = &conversation.messages;
     let query = last_query(program, messages);
-    let out = Vec::with_capacity(4 * messages.len() + conversation.tools.len() + 1);
-    let mut events = Events { program, conversation, options, query, unanswered: Vec::new(), out };
-    let has_system = messages.first().is_some_and(|message| message.role == Role::System);
-    let mut rest = messages.iter().enumerate();
-    if let Some((index, message)) = rest.next().filter(|_| has_system) {
-        events.message(index, message);
+    let mut events = Events::new(program, conversation, options, query, Vec::new());
+    events.out.reserve(4 * messages.len() + conversation.tools.len() + 1);
+    if messages.is_empty() {
+        events.tools(false);
     }
-    events.tools(has_system);
-    for (index, message) in messages.iter().enumerate().skip(usize::from(has_system)) {
-        events.message(index, message);
+    for index in 0..messages.len() {
+        events.turn(index);
     }
     events.end();
     events.out
 }
 
 /// M-42: the last user message that is a question; the last message where there is none.
-fn last_query(program: &Program, messages: &[Message]) -> usize {
-    let is_question = |message: &Message| message.role == Role::User && !is_response_shape(program, message);
+pub(crate) fn last_query(program: &Program, messages: &[Arc<Message>]) -> usize {
+    let is_question = |message: &Arc<Message>| message.role == Role::User && !is_response_shape(program, message);
     messages.iter().rposition(is_question).unwrap_or(messages.len().saturating_sub(1))
 }
 
@@ -110,7 +111,41 @@ const fn set(holds: bool, bit: u32) -> u32 {
     if holds { bit } else { 0 }
 }
 
-impl Events<'_> {
+impl<'a> Events<'a> {
+    /// No events yet; `query` is M-42's index, `unanswered` the calls that wait before the first message to be taken.
+    pub(crate) const fn new(
+        program: &'a Program,
+        conversation: &'a Conversation,
+        options: Options,
+        query: usize,
+        unanswered: Vec<CallPlace>,
+    ) -> Self {
+        Self { program, conversation, options, query, unanswered, out: Vec::new() }
+    }
+
+    /// The events that were made since the last call.
+    pub(crate) fn take(&mut self) -> Vec<Symbol> {
+        core::mem::take(&mut self.out)
+    }
+
+    /// Calls that wait for an answer.
+    pub(crate) fn unanswered(&self) -> &[CallPlace] {
+        &self.unanswered
+    }
+
+    /// The events of one message; those of the tools stand with the first one.
+    pub(crate) fn turn(&mut self, index: usize) {
+        let Some(message) = self.conversation.messages.get(index) else { return };
+        let has_system = message.role == Role::System;
+        if index == 0 && !has_system {
+            self.tools(false);
+        }
+        self.message(index, message);
+        if index == 0 && has_system {
+            self.tools(true);
+        }
+    }
+
     fn options(&self) -> u32 {
         let options = self.options;
         set(!self.conversation.tools.is_empty(), guard::TOOLS)
@@ -139,7 +174,7 @@ impl Events<'_> {
         }
     }
 
-    fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let is_empty = self.conversation.messages.is_empty();
         let guards =
             self.options() | set(is_empty, guard::FIRST) | set(self.options.continues.is_some(), guard::CONTINUES);

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -107,11 +108,18 @@ pub(crate) struct Message {
     pub(crate) tool_call_id: Option<String>,
 }
 
-/// Messages and the JSON of tools.
-#[derive(Debug, Default)]
+impl Message {
+    /// A user message that is a question, whatever the program (M-42).
+    pub(crate) fn question() -> Self {
+        Self { role: Role::User, content: String::new(), reasoning: None, calls: Vec::new(), tool_call_id: None }
+    }
+}
+
+/// Messages and the JSON of tools; sessions that were forked share both.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Conversation {
-    pub(crate) messages: Vec<Message>,
-    pub(crate) tools: Vec<String>,
+    pub(crate) messages: Vec<Arc<Message>>,
+    pub(crate) tools: Arc<[String]>,
 }
 
 impl Conversation {
@@ -133,6 +141,8 @@ impl Conversation {
 /// How the messages are to be read.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
+    /// Index of the first of the messages: how many came before them.
+    pub(crate) first: usize,
     /// The last message ends in its reasoning, so that its content may be absent (M-57).
     pub(crate) continues_reasoning: bool,
     /// The program writes the JSON of arguments anew, also where they are text.
@@ -140,13 +150,13 @@ pub(crate) struct Reading {
 }
 
 /// Messages (M-10 to M-20).
-pub(crate) fn parse(messages: JsonValue, reading: Reading) -> Result<Vec<Message>, Error> {
+pub(crate) fn parse(messages: JsonValue, reading: Reading) -> Result<Vec<Arc<Message>>, Error> {
     let JsonValue::Array(values) = messages else {
         return Err(invalid_type("messages".to_string(), "array", &messages));
     };
     let last = values.len().checked_sub(1).filter(|_| reading.continues_reasoning);
     let each = values.into_iter().enumerate();
-    each.map(|(index, value)| message(value, index, last == Some(index), reading)).collect()
+    each.map(|(at, value)| message(value, reading.first + at, last == Some(at), reading).map(Arc::new)).collect()
 }
 
 /// JSON text of each tool (M-21); null is no tool.

@@ -2,11 +2,12 @@
 //!
 //! Text goes through the plain encoder alone, stretch by stretch; only marks of the program become structural ids.
 
-mod compose;
-mod events;
-mod messages;
+pub(crate) mod compose;
+pub(crate) mod events;
+pub(crate) mod messages;
 mod rendering;
 mod reply;
+mod report;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -45,8 +46,8 @@ pub(crate) struct Options {
 /// The template of an artifact. A view of it: cheap to make and to copy.
 #[derive(Clone, Copy)]
 pub struct Template<'a> {
-    program: &'a Program,
-    tokenizer: Tokenizer<'a>,
+    pub(crate) program: &'a Program,
+    pub(crate) tokenizer: Tokenizer<'a>,
     /// The bytes with which texts of special tokens begin.
     begins: [bool; 256],
 }
@@ -90,14 +91,19 @@ impl<'a> Template<'a> {
             return Err(invalid_value("false where add_generation_prompt is true", "both".to_string()));
         }
         let reading = Reading {
+            first: 0,
             continues_reasoning: options.continues == Some(Continues::Reasoning),
             rewrites_arguments: compose::rewrites_arguments(self.program),
         };
         let messages = messages::parse(messages, reading)?;
         let tools = messages::parse_tools(taken(&mut members, "tools"))?;
-        let conversation = Conversation { messages, tools };
+        let conversation = Conversation { messages, tools: tools.into() };
         check_continues(&conversation, options)?;
         compose::compose(self.program, conversation, options)
+    }
+
+    pub(crate) const fn tokenizer(&self) -> Tokenizer<'a> {
+        self.tokenizer
     }
 
     /// The name of the state in which a composition ends.

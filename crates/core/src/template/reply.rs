@@ -10,7 +10,7 @@ use crate::artifact::hex;
 use crate::artifact::template::{Event, Op, STRIP_LEFT};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
-use crate::json::{JsonValue, read, write};
+use crate::json::{JsonValue, Key, read, write};
 use crate::tokenizer::{Meaning, SpecialPolicy};
 
 /// What a reply says.
@@ -155,6 +155,16 @@ pub struct ReplyReader {
     ids: Vec<u32>,
     events: Vec<ReplyEvent>,
     closed: bool,
+    said: Said,
+}
+
+/// What the message of a reply is made of.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    content: String,
+    reasoning: String,
+    /// Name and arguments.
+    calls: Vec<(String, String)>,
 }
 
 impl ReplyReader {
@@ -188,7 +198,38 @@ impl ReplyReader {
             ids: Vec::new(),
             events: Vec::new(),
             closed: false,
+            said: Said::default(),
         })
+    }
+
+    /// What was said so far, as a message of a conversation; calls that are none are not in it (M-97).
+    #[must_use]
+    pub fn message(&self) -> JsonValue {
+        let Said { content, reasoning, calls } = &self.said;
+        let mut members = Vec::from([
+            member("role", JsonValue::Text("assistant".to_string())),
+            member("content", JsonValue::Text(content.clone())),
+            member("reasoning_content", JsonValue::Text(reasoning.clone())),
+        ]);
+        if !calls.is_empty() {
+            let call = |(name, arguments): &(String, String)| {
+                let function = Vec::from([
+                    member("name", JsonValue::Text(name.clone())),
+                    member("arguments", JsonValue::Text(arguments.clone())),
+                ]);
+                let kind = member("type", JsonValue::Text("function".to_string()));
+                JsonValue::Object(Vec::from([kind, member("function", JsonValue::Object(function))]))
+            };
+            members.push(member("tool_calls", JsonValue::Array(calls.iter().map(call).collect())));
+        }
+        JsonValue::Object(members)
+    }
+
+    /// The same as JSON (M-37).
+    #[must_use]
+    pub fn message_json(&self) -> String {
+        // It holds strings alone, a few levels deep.
+        write(&self.message(), &String::new).unwrap_or_default()
     }
 
     /// The name of the machine's state.
@@ -265,6 +306,11 @@ impl ReplyReader {
     }
 
     fn say(&mut self, kind: ReplyKind, text: String, reason: &str) {
+        match kind {
+            ReplyKind::Content => self.said.content.push_str(&text),
+            ReplyKind::Reasoning => self.said.reasoning.push_str(&text),
+            _ => {}
+        }
         let ids = core::mem::take(&mut self.ids);
         let (name, arguments, reason) = (String::new(), String::new(), reason.to_string());
         self.events.push(ReplyEvent { kind, text, ids, name, arguments, reason });
@@ -354,6 +400,7 @@ impl ReplyReader {
         match self.parsed(&text) {
             Ok((name, arguments)) => {
                 self.say(ReplyKind::Call, text, "");
+                self.said.calls.push((name.clone(), arguments.clone()));
                 if let Some(event) = self.events.last_mut() {
                     event.name = name;
                     event.arguments = arguments;
@@ -422,6 +469,10 @@ impl ReplyReader {
         self.say(ReplyKind::IllFormed, pending, reason);
         self.closed = true;
     }
+}
+
+fn member(name: &'static str, value: JsonValue) -> (Key, JsonValue) {
+    (Key { text: name.into(), foreign: None }, value)
 }
 
 /// Whether content that begins in a state loses its newlines at the left when it is rendered: the tables say so.

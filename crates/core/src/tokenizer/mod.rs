@@ -15,10 +15,11 @@ mod spans;
 mod special;
 mod tournament;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::artifact::{
-    Artifact, Facts, Merges, Normalization, NormalizationIndex, SpecialTokens, Vocabulary, VocabularyIndex,
+    Artifact, Facts, Merges, Normalization, NormalizationIndex, SpecialTokens, Vocabulary, VocabularyIndex, hex,
 };
 use crate::error::Error;
 use crate::ids::TokenId;
@@ -54,6 +55,15 @@ impl Profile {
             "contract" => Some(Self::Contract),
             "publisher" => Some(Self::Publisher),
             _ => None,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contract => "contract",
+            Self::Publisher => "publisher",
         }
     }
 }
@@ -93,6 +103,11 @@ impl<'a> Tokenizer<'a> {
             seams: artifact.seams(),
             normalization: artifact.normalization(),
         }
+    }
+
+    /// The semantic digest of the artifact, hex.
+    pub(crate) fn digest_text(&self) -> String {
+        hex(self.digest, "")
     }
 
     /// Ids of text. There is no way from here to the id of a special token (contract/tokenizer.md, T-1).

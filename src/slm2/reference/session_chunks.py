@@ -8,18 +8,17 @@ origin is made, as a rendering makes them; that both come to the same ids is wha
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from slm2.artifact import Profile, Program
+from slm2.artifact import Program
 from slm2.artifact.program import DROP, EVENTS, FIELD, GUARDS, MARK, PARTS, REFUSALS, Rule
-from slm2.engine import Engine
 from slm2.reference.events import Conversation, Event
 from slm2.reference.messages import Message, ToolCall
 from slm2.reference.template import refusal, transformed
 
-__all__ = ["NO_CHUNKS", "Chunk", "ChunkBuilder", "Chunks", "IdMachine", "end_of"]
+__all__ = ["NO_CHUNKS", "Chunk", "ChunkBuilder", "Chunks", "Encode", "IdMachine", "end_of"]
 
 # Events of a message that depend on what comes after it; calls are counted for themselves.
 _EVENTS_OF = {"system": ("system",), "user": ("user",), "assistant": ("assistant", "reasoning", "content", "close"), "tool": ("tool",)}
@@ -102,6 +101,9 @@ class Chunks(NamedTuple):
 NO_CHUNKS = Chunks((), 0, -1, None, 0, ())
 _FIRST_MESSAGE = attrgetter("message")
 
+# Ids of text, in a profile.
+Encode = Callable[[bytes], list[int]]
+
 # A structural id, text, or a field with its transform.
 _Step = int | bytes | tuple[int, int]
 
@@ -123,12 +125,9 @@ class _Move(NamedTuple):
 class IdMachine:
     """A template program that emits ids and text; it belongs to all forks of a session, and nothing in it is theirs."""
 
-    def __init__(self, engine: Engine, profile: Profile, program: Program) -> None:
-        ids = {text: token_id for token_id, text in engine.special_tokens}
+    def __init__(self, program: Program, special: Sequence[tuple[int, bytes]]) -> None:
+        ids = {text: token_id for token_id, text in special}
         self.program = program
-        self.profile: Profile = profile
-        # Literals that stand between structural ids have the same ids each time.
-        self.literals = {text: engine.encode(text, profile) for text in program.literals}
         self.minds_thinking = any(_minds(program, event, ("thinking_on", "thinking_off")) for event in EVENTS if event != "finish")
         # Roles of messages whose ids depend on what comes after them.
         self.minds_next = {role for role, of in _EVENTS_OF.items() if any(_minds(program, event, ("last", "next_tool")) for event in of)}
@@ -179,8 +178,8 @@ def _marks_first(program: Program, state: int) -> bool:
 class ChunkBuilder:
     """Runs the machine over messages and cuts what it emits into chunks."""
 
-    def __init__(self, engine: Engine, machine: IdMachine, state: int, kept: tuple[Chunk, ...]) -> None:
-        self._engine = engine
+    def __init__(self, encode: Encode, machine: IdMachine, state: int, kept: tuple[Chunk, ...]) -> None:
+        self._encode = encode
         self._machine = machine
         self.state = state
         self._kept = kept
@@ -271,6 +270,5 @@ class ChunkBuilder:
     def _flush(self) -> None:
         """Encode the text that is open."""
         if self._text:
-            machine = self._machine
-            self._ids += machine.literals.get(self._text) or self._engine.encode(self._text, machine.profile)
+            self._ids += self._encode(self._text)
             self._text = b""
