@@ -74,9 +74,15 @@ def rust_source(table: Table) -> str:
         assert isinstance(fields, list)
         body += [f"    /// Fields: {', '.join(f'`{name}`' for name in fields)}.", f"    {variants[code]},"]
     body += ["}", "", "impl ErrorCode {", "    /// The code as `contract/errors.toml` spells it."]
-    body += ["    #[must_use]", "    pub const fn as_str(self) -> &'static str {", "        match self {"]
+    body += ["    #[must_use]", "    #[allow(clippy::too_many_lines)] // a table"]
+    body += ["    pub const fn as_str(self) -> &'static str {", "        match self {"]
     body += [f'            Self::{variants[code]} => "{code}",' for code in codes]
-    body += ["        }", "    }", "", "    /// What was expected, what came, where, and what to do: text with the names of fields in braces, `{{` for a brace."]
+    body += [
+        "        }",
+        "    }",
+        "",
+        "    /// What was expected, what came, where, and what to do: text with the names of fields in braces, `{{` for a brace.",
+    ]
     body += ["    #[must_use]", "    #[allow(clippy::too_many_lines)] // a table"]
     body += ["    pub const fn message(self) -> &'static str {", "        match self {"]
     for code in codes:

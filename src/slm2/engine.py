@@ -29,6 +29,7 @@ __all__ = [
     "EngineChoice",
     "EngineChunks",
     "EngineComposition",
+    "EngineGeneratedText",
     "EngineGenerator",
     "EngineReply",
     "EngineSampler",
@@ -228,6 +229,40 @@ class EngineSampler(Protocol):
         """Go on from a saved state."""
 
 
+class EngineGeneratedText(Protocol):
+    """The text of ids that were drawn, until something ends it, and why it ended (contract/sampling.md, S-80 to S-84)."""
+
+    def check_open(self) -> None:
+        """Raise ``generation_ended`` where it has."""
+
+    def take(self, token: int) -> str:
+        """Take an id that was drawn: the text that is delivered with it."""
+
+    @property
+    def ids(self) -> list[int]:
+        """All that were taken, one that stopped it included."""
+
+    @property
+    def text(self) -> str:
+        """All that was delivered."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why it ended: ``StopToken``, ``MaxTokens``, ``StopString`` or ``FatalError``; None where it goes on or an id was refused."""
+
+    @property
+    def stopped_by(self) -> str | None:
+        """The limit that was met, also where the reason is ``FatalError``."""
+
+    @property
+    def stop_string(self) -> str | None:
+        """Which string ended it."""
+
+    @property
+    def pending(self) -> bytes:
+        """Bytes that came and are no text."""
+
+
 class EngineGenerator(Protocol):
     """Random words from a seed."""
 
@@ -362,6 +397,9 @@ class Engine(Protocol):
 
     def sampler(self, config: SamplingConfig, prompt: Sequence[int], width: int) -> EngineSampler:
         """A sampler at the beginning of its stream, over rows of ``width`` logits."""
+
+    def generated_text(self, config: SamplingConfig, special: SpecialPolicy) -> EngineGeneratedText:
+        """The text of ids that are drawn, until something of a configuration ends it."""
 
     def generator(self, rng: Rng, seed: int | str, stream: int | str) -> EngineGenerator:
         """A generator by itself, of values that SamplingConfig would take."""

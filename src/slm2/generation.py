@@ -1,22 +1,22 @@
-"""One generation: a sampler and a strict stream decoder, from logits to text, with the reason why it ended (contract/sampling.md, S-80)."""
+"""One generation: a sampler and a strict stream decoder, from logits to text, with the reason why it ended (contract/sampling.md, S-80).
+
+The face: it asks an engine, and decides nothing itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from slm2.engine import Engine, OfOneProcess, SpecialPolicy
-from slm2.errors import Slm2Error
+from slm2.reference.generated_text import EndReason as Reason
+from slm2.reference.generated_text import Limit
 from slm2.reference.sampling.config import WIDTH, SamplingConfig
-from slm2.reference.sampling.stop_strings import StopStrings
 from slm2.sampling import Sample, Sampler, Trace
-from slm2.stream import StreamDecoder
+from slm2.stream import check_special
 
 __all__ = ["Generation", "GenerationResult", "Limit", "Reason", "Step"]
-
-Limit = Literal["StopToken", "MaxTokens", "StopString"]
-Reason = Literal["StopToken", "MaxTokens", "StopString", "FatalError"]
 
 
 class Step(NamedTuple):
@@ -87,13 +87,7 @@ class Generation(OfOneProcess):
             Slm2Error: ``invalid_value``, ``invalid_type``, ``token_id_out_of_range``.
         """
         self.sampler = Sampler(engine, config, prompt, width=width, record=record)
-        self._decoder = StreamDecoder(engine, special)
-        self._strings = StopStrings(config.stop_strings)
-        self._ids: list[int] = []
-        self._text: list[str] = []
-        self._reason: Reason | None = None
-        self._stopped_by: Limit | None = None
-        self._refused: str | None = None
+        self._text = engine.generated_text(config, check_special(special))
 
     def step(self, logits: Any, *, allowed: Any = None, top: int = 0) -> Step:  # noqa: ANN401  (as Sampler.sample)
         """Draw an id and deliver its text.
@@ -102,50 +96,14 @@ class Generation(OfOneProcess):
             Slm2Error: as :meth:`Sampler.sample`, after which the step may be tried again; ``generation_ended``; ``structural_id`` and
                 ``token_id_out_of_range`` for an id that the stream decoder refuses, which ends the generation without a reason.
         """
-        if self._reason is not None or self._refused is not None:
-            raise Slm2Error("generation_ended", reason=self._reason or self._refused)
+        self._text.check_open()
         sample = self.sampler.sample(logits, allowed=allowed, top=top)
-        self._ids.append(sample.id)
-        text = self._take(sample.id)
-        if self._reason is not None and self._stopped_by != "StopString":
-            text += self._strings.release()
-        self._text.append(text)
+        text = self._text.take(sample.id)
         return Step(sample, text, self._reason)
 
-    def _take(self, token: int) -> str:
-        config = self.sampler.config
-        if token in config.stop_ids:
-            self._end("StopToken")
-            return ""
-        try:
-            text, failed = self._decoder.push(token), False
-        except Slm2Error as error:
-            if error.code != "ill_formed_text":
-                self._refused = error.code
-                self._text.append(self._strings.release())  # what was held back is part of what was generated (S-84)
-                raise
-            text, failed = str(error.fields["text"]), True
-        text = self._strings.push(text)
-        if self._strings.found is not None:
-            self._stopped_by = "StopString"
-        elif len(self._ids) == config.max_tokens:
-            self._stopped_by = "MaxTokens"
-        if failed:
-            self._reason = "FatalError"
-        elif self._stopped_by == "StopString":
-            self._reason = "StopString"
-        elif self._stopped_by is not None:
-            self._end(self._stopped_by)
-        return text
-
-    def _end(self, limit: Limit) -> None:
-        """Meet a limit; an open scalar value makes it fatal."""
-        self._stopped_by = limit
-        try:
-            self._decoder.finish()
-            self._reason = limit
-        except Slm2Error:
-            self._reason = "FatalError"
+    @property
+    def _reason(self) -> Reason | None:
+        return cast("Reason | None", self._text.reason)
 
     def run(
         self, logits: Callable[[tuple[int, ...]], Any], *, constraint: Callable[[tuple[int, ...]], Any] | None = None
@@ -157,19 +115,20 @@ class Generation(OfOneProcess):
             constraint: gives the mask of allowed ids for it, in the forms of :meth:`Sampler.sample`.
         """
         while self._reason is None:
-            drawn = tuple(self._ids)
+            drawn = tuple(self._text.ids)
             yield self.step(logits(drawn), allowed=constraint(drawn) if constraint is not None else None)
 
     @property
     def result(self) -> GenerationResult:
         """The generation so far."""
+        text = self._text
         return GenerationResult(
-            ids=tuple(self._ids),
-            text="".join(self._text),
+            ids=tuple(text.ids),
+            text=text.text,
             reason=self._reason,
-            stopped_by=self._stopped_by,
-            stop_string=self._strings.found,
-            pending=b"" if self._reason == "StopString" else self._decoder.pending,
+            stopped_by=cast("Limit | None", text.stopped_by),
+            stop_string=text.stop_string,
+            pending=text.pending,
             profile=self.sampler.config.report_name,
         )
 

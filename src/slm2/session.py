@@ -12,12 +12,13 @@ from slm2.artifact import Profile
 from slm2.engine import DeltaRow, Engine, EngineSession, OfOneProcess, integer_ids
 from slm2.errors import Slm2Error
 from slm2.reference.json_text import json_type, read_json
-from slm2.reference.session import Delta, Loss, LossReason
+from slm2.reference.session import Delta, Loss
+from slm2.reference.session import LossReason as Reason
 from slm2.reply import ReplyEvent, events_of
 from slm2.text import to_bytes
 from slm2.tool_schemas import as_schemas
 
-__all__ = ["Delta", "Loss", "LossReason", "Session"]
+__all__ = ["Delta", "Loss", "Reason", "Session"]
 
 
 class Session(OfOneProcess):
@@ -137,4 +138,4 @@ def _check_flag(field: str, value: object, *, may_be_absent: bool) -> None:
 
 def _delta(row: DeltaRow) -> Delta:
     keep, append, lost, state = row
-    return Delta(keep, append, [Loss(message, ids, cast("LossReason", reason)) for message, ids, reason in lost], state)
+    return Delta(keep, append, [Loss(message, ids, cast("Reason", reason)) for message, ids, reason in lost], state)

@@ -7,7 +7,18 @@ from collections.abc import Iterable
 from slm2.engine import Engine, OfOneProcess, SpecialPolicy, integer_ids
 from slm2.errors import Slm2Error
 
-__all__ = ["StreamDecoder"]
+__all__ = ["StreamDecoder", "check_special"]
+
+
+def check_special(special: SpecialPolicy) -> SpecialPolicy:
+    """The policy, where it is one.
+
+    Raises:
+        Slm2Error: ``invalid_value``.
+    """
+    if special not in ("refuse", "skip", "bytes"):
+        raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
+    return special
 
 
 class StreamDecoder(OfOneProcess):
@@ -18,9 +29,7 @@ class StreamDecoder(OfOneProcess):
     """
 
     def __init__(self, engine: Engine, special: SpecialPolicy) -> None:
-        if special not in ("refuse", "skip", "bytes"):
-            raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
-        self._stream = engine.stream_decoder(special)
+        self._stream = engine.stream_decoder(check_special(special))
 
     @property
     def pending(self) -> bytes:

@@ -213,6 +213,7 @@ pub enum ErrorCode {
 impl ErrorCode {
     /// The code as `contract/errors.toml` spells it.
     #[must_use]
+    #[allow(clippy::too_many_lines)] // a table
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ArtifactTruncated => "artifact_truncated",

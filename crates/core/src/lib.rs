@@ -1,8 +1,9 @@
 //! The engine of SLM2: one sealed artifact in, token ids and text out, the same bits on every host.
 //!
 //! [`Artifact`] checks every byte of an artifact before anything uses it (contract/artifact.md); [`Tokenizer`] turns text
-//! into ids and ids into bytes, [`StreamDecoder`] ids into text as they come; [`sampling`] draws ids. Nothing here asks its host about anything: no
-//! clock, no environment, no Unicode tables, no hash order. Every refusal is an [`Error`] with a code of
+//! into ids and ids into bytes, [`StreamDecoder`] ids into text as they come; [`sampling`] draws ids, a
+//! [`Generation`] does both until something ends it, and a [`Session`] says what of a model's cache stays. Nothing here asks its host
+//! about anything: no clock, no environment, no Unicode tables, no hash order. Every refusal is an [`Error`] with a code of
 //! contract/errors.toml, and no input reaches a panic.
 
 #![no_std]
@@ -16,6 +17,7 @@ mod artifact;
 mod error;
 mod error_code;
 mod findings;
+mod generation;
 mod ids;
 mod json;
 pub mod sampling;
@@ -28,6 +30,7 @@ pub use artifact::Artifact;
 pub use error::{Error, SpecialText, Value};
 pub use error_code::ErrorCode;
 pub use findings::OnSpecial;
+pub use generation::{EndReason, GeneratedText, Generation, Step};
 pub use ids::TokenId;
 pub use json::{JsonValue, Key};
 pub use session::{Delta, Loss, LossReason, Session, SessionOptions};

@@ -11,6 +11,7 @@ use slm2_core::{Artifact, Error, Profile, TokenId, Tokenizer};
 use crate::arguments::{self, Ids};
 use crate::batch;
 use crate::errors;
+use crate::generation::NativeGeneratedText;
 use crate::integers::Integers;
 use crate::reply::NativeReply;
 use crate::sampler::{self, NativeGenerator, NativeSampler};
@@ -380,6 +381,11 @@ impl NativeEngine {
     #[allow(clippy::unused_self, clippy::needless_pass_by_value)] // as the protocol has it
     fn portable<'py>(&self, function: &Bound<'py, PyAny>, values: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
         sampler::portable(function.py(), function, &values)
+    }
+
+    /// The text of ids that are drawn, until something of a configuration ends it.
+    fn generated_text(&self, config: &Bound<'_, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<NativeGeneratedText> {
+        NativeGeneratedText::new(Arc::clone(&self.artifact), config, arguments::special(special)?)
     }
 
     /// A fresh streaming decoder.

@@ -7,6 +7,7 @@ mod arguments;
 mod batch;
 mod engine;
 mod errors;
+mod generation;
 mod integers;
 mod reply;
 mod sampler;
@@ -24,6 +25,8 @@ use pyo3::prelude::pymodule;
 mod _engine {
     #[pymodule_export]
     use super::engine::NativeEngine;
+    #[pymodule_export]
+    use super::generation::NativeGeneratedText;
     #[pymodule_export]
     use super::reply::NativeReply;
     #[pymodule_export]

@@ -114,7 +114,7 @@ fn numbers<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyTup
 }
 
 /// The core's form of a `SamplingConfig`, whose types and ranges the class has checked.
-fn core_config(config: &Bound<'_, PyAny>) -> PyResult<SamplingConfig> {
+pub(crate) fn core_config(config: &Bound<'_, PyAny>) -> PyResult<SamplingConfig> {
     let number = |name: &str| config.getattr(name)?.extract::<f64>();
     Ok(SamplingConfig {
         profile: arguments::profile(&config.getattr("profile")?)?,

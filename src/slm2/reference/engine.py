@@ -13,6 +13,7 @@ from slm2.artifact.layout import integer_bytes, integers
 from slm2.errors import Slm2Error
 from slm2.reference import rendering, tokenizer
 from slm2.reference.chunks import ReferenceChunks, ReferenceText
+from slm2.reference.generated_text import ReferenceGeneratedText
 from slm2.reference.json_text import write_json
 from slm2.reference.reply import ReplyEvent, ReplyReader
 from slm2.reference.request import composed
@@ -266,6 +267,9 @@ class ReferenceEngine:
 
     def sampler(self, config: SamplingConfig, prompt: Sequence[int], width: int) -> ReferenceSampler:
         return ReferenceSampler(config, prompt, width, self.token_limit)
+
+    def generated_text(self, config: SamplingConfig, special: Special) -> ReferenceGeneratedText:
+        return ReferenceGeneratedText(self._artifact, config, special)
 
     def generator(self, rng: Rng, seed: int | str, stream: int | str) -> ReferenceGenerator:
         return ReferenceGenerator(rng, seed, stream_number(stream))

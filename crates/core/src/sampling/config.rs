@@ -94,6 +94,15 @@ pub struct SamplingConfig {
 }
 
 impl SamplingConfig {
+    /// The profile as reports name it, with the torch release where it is the publisher's.
+    #[must_use]
+    pub const fn report_name(&self) -> &'static str {
+        match self.profile {
+            Profile::Contract => "contract",
+            Profile::Publisher => "publisher (torch-2.13-cpu-avx512)",
+        }
+    }
+
     /// Refuse values that are none.
     pub(super) fn check(&self, width: usize) -> Result<(), Error> {
         self.check_pair()?;

@@ -1,6 +1,6 @@
 //! A sampler: configuration, generator and history; one id for each row of logits.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::config::{MEANINGLESS_FROM, SamplingConfig, Seed, WIDTH};
@@ -17,6 +17,9 @@ use super::select::Candidates;
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::tokenizer::Profile;
+
+/// Of a row; a sampler has no more.
+const MOST_LOGITS: usize = 1 << 24;
 
 /// Draws ids. Everything that it works in is reserved when it is made, for the worst row, and kept from step to step: a step allocates
 /// nothing, but for the list of the most probable tokens when it grows.
@@ -58,13 +61,16 @@ impl Sampler {
         Self::of_width(config, prompt, expected, width, limit)
     }
 
-    fn of_width(
+    pub(crate) fn of_width(
         mut config: SamplingConfig,
         prompt: &[u32],
         expected: usize,
         width: usize,
         limit: usize,
     ) -> Result<Self, Error> {
+        if !(1..=MOST_LOGITS).contains(&width) {
+            return Err(Error::invalid_value("width", "an integer from 1 to 2^24", &width.to_string()));
+        }
         config.check(width)?;
         sorted_bias(&mut config.logit_bias);
         let live = if config.profile == Profile::Contract { limit.min(width) } else { width };

@@ -23,8 +23,8 @@ use crate::ids::TokenId;
 use crate::json::{JsonValue, write_inside};
 use crate::template::compose::rewrites_arguments;
 use crate::template::events::{Events, last_query};
-use crate::template::messages::{self, Conversation, Message, Reading};
-use crate::template::{Options, ReplyEvent, ReplyKind, ReplyReader, Template};
+use crate::template::messages::{self, Conversation, Message, Reading, given, invalid_type, taken};
+use crate::template::{Options, ReplyEvent, ReplyKind, ReplyReader, Template, flag};
 use crate::tokenizer::{Profile, Scratch};
 use builder::{Builder, Workshop};
 use chunks::{Chunk, Chunks, Minds};
@@ -43,6 +43,21 @@ pub struct SessionOptions {
     pub enable_thinking: Option<bool>,
     /// Keep the reasoning of every assistant turn (M-58); a reply then keeps its ids, and the cache only ever grows (M-102).
     pub preserve_thinking: bool,
+}
+
+impl SessionOptions {
+    /// The fields by name, all of which may be absent or null: `unknown_field`, `invalid_type`.
+    pub fn from_json(value: JsonValue) -> Result<Self, Error> {
+        let JsonValue::Object(members) = value else {
+            return Err(invalid_type(String::from("options"), "object", &value));
+        };
+        let mut members = given(members, &["tools", "enable_thinking", "preserve_thinking"], &String::new)?;
+        Ok(Self {
+            enable_thinking: flag(&taken(&mut members, "enable_thinking"), "enable_thinking")?,
+            preserve_thinking: flag(&taken(&mut members, "preserve_thinking"), "preserve_thinking")? == Some(true),
+            tools: taken(&mut members, "tools"),
+        })
+    }
 }
 
 impl Default for SessionOptions {

@@ -125,7 +125,7 @@ fn known(members: Vec<(Key, JsonValue)>) -> Result<Vec<(Key, JsonValue)>, Error>
     Ok(members)
 }
 
-fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
+pub(crate) fn flag(value: &JsonValue, field: &str) -> Result<Option<bool>, Error> {
     match value {
         JsonValue::Null => Ok(None),
         JsonValue::Bool(value) => Ok(Some(*value)),
