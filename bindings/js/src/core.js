@@ -36,19 +36,25 @@ export class Core {
   #view = new DataView(new ArrayBuffer(0));
   #closed = false;
   #freed;
+  #borrowed;
   /** The module's functions, for those who know what they do. */
   exports;
   /** Whether other threads are in the same memory. */
   shared;
   /** The address of the opened artifact. */
-  contract = 0;
+  contract;
+  /** Ids with a meaning are below it. */
+  tokenLimit = 0;
 
   /**
    * @param {Exports} exports
    * @param {WebAssembly.Memory} memory
    * @param {boolean} shared
+   * @param {number} [contract] one that another core of this memory opened, and frees
    */
-  constructor(exports, memory, shared) {
+  constructor(exports, memory, shared, contract = 0) {
+    this.#borrowed = contract !== 0;
+    this.contract = contract;
     this.exports = exports;
     this.#memory = memory;
     this.shared = shared;
@@ -56,6 +62,13 @@ export class Core {
     this.#cell = this.alloc(CELL_BYTES);
     this.#out = this.alloc(OUT_BYTES);
     this.#freed = new FinalizationRegistry(/** @param {{free: string, address: number}} held */ ({ free, address }) => this.#free(free, address));
+  }
+
+  /** Another context over the same artifact, for this thread too. */
+  another() {
+    const other = new Core(this.exports, this.#memory, this.shared, this.contract);
+    other.tokenLimit = this.tokenLimit;
+    return other;
   }
 
   /** Bytes of the module's memory now. */
@@ -307,14 +320,14 @@ export class Core {
     if (!this.#closed) this.exports[`slm2_${free}`](address);
   }
 
-  /** Let go of everything that is this thread's, and of the artifact where it is not shared. */
+  /** Let go of everything, and of the artifact where this is what opened it. */
   close() {
     if (this.#closed) return;
     for (const { address, capacity } of this.#slots.values()) this.exports.slm2_free(address, capacity);
     this.exports.slm2_free(this.#out, OUT_BYTES);
     this.exports.slm2_free(this.#cell, CELL_BYTES);
     this.exports.slm2_context_free(this.#context);
-    if (!this.shared) this.exports.slm2_contract_free(this.contract);
+    if (!this.#borrowed) this.exports.slm2_contract_free(this.contract);
     this.#closed = true;
   }
 

@@ -39,7 +39,7 @@ export class Slm2Error extends Error {
  */
 function written(code, fields) {
   const [, message] = ERRORS[code];
-  return message.replace(/\{\{|\}\}|\{(\w+)\}/g, (braces, name) => (name === undefined ? braces[0] : shown(fields[name])));
+  return message.replace(/\{\{|\}\}|\{(\w+)\}/g, (braces, name) => (name === undefined ? braces.slice(1) : shown(fields[name])));
 }
 
 /** @param {unknown} value */

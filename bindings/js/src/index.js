@@ -120,8 +120,7 @@ export async function attach({ module, memory, contract, stack, tls, options }) 
   // Before anything else runs: until then this instance would use the first thread's stack.
   exports.__stack_pointer.value = stack;
   if (tls !== 0) exports.__wasm_init_tls(tls);
-  const core = new Core(exports, memory, true);
-  core.contract = contract;
+  const core = new Core(exports, memory, true, contract);
   limit(core, options.maxPretoken);
   return new Contract(core, profileOf(options.profile));
 }
@@ -188,6 +187,7 @@ export class Contract {
     this.#core = core;
     /** @type {{semantic_digest: string, file_digest: string, contract_version: number, vocabulary_size: number, token_limit: number, special_tokens: [number, string][], provenance: Record<string, string>}} */
     this.#info = core.takeJson('contract_info', core.contract);
+    core.tokenLimit = this.#info.token_limit;
     this.profile = profile;
     const number = PROFILES.indexOf(profile);
     this.tokenizer = new Tokenizer(core, number, this.#info);
@@ -195,9 +195,16 @@ export class Contract {
     this.prompt = new Prompt(core, number);
   }
 
-  /** The same artifact in the other profile, without opening it again. @param {Profile} profile */
-  withProfile(profile) {
-    return new Contract(this.#core, profileOf(profile));
+  /**
+   * The same artifact, not opened again, with another profile or limit.
+   * @param {{profile?: Profile, maxPretoken?: number}} options
+   * @returns {Contract}
+   */
+  with({ profile = this.profile, maxPretoken }) {
+    if (maxPretoken === undefined) return new Contract(this.#core, profileOf(profile));
+    const core = this.#core.another();
+    limit(core, maxPretoken);
+    return new Contract(core, profileOf(profile));
   }
 
   /** SHA-256 that names the behaviour, hex: vectors and checkpoints bind to it. */
@@ -276,6 +283,11 @@ export class Contract {
   /** Let go of the memory now; nothing that was made here works afterwards. */
   dispose() {
     this.#core.close();
+  }
+
+  /** What tests and testees ask beside the API. @returns {Core} */
+  get core() {
+    return this.#core;
   }
 }
 

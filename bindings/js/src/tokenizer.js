@@ -13,7 +13,7 @@ import { Slm2Error, choice, integer, refuseType } from './errors.js';
 const ON_SPECIAL = /** @type {const} */ (['literal', 'reject']);
 const UNITS = /** @type {const} */ (['bytes', 'code_points', 'utf16']);
 const SPECIAL = /** @type {const} */ (['refuse', 'skip', 'bytes']);
-/** The module's words: no id, no count, the largest id that an array can hold. */
+/** The module's word for no id and no count. */
 const NONE = 2 ** 32 - 1;
 
 /**
@@ -34,24 +34,22 @@ export function specialOf(value) {
 
 /**
  * Ids of a caller: any array of integers, each of which fits in 32 bits.
+ * @param {Core} core
  * @param {unknown} ids
  * @param {string} [field]
  * @returns {ArrayLike<number>}
  */
-export function idsOf(ids, field = 'ids') {
+export function idsOf(core, ids, field = 'ids') {
   if (ids instanceof Uint32Array) return ids;
   const list = /** @type {ArrayLike<number>} */ (ids);
   if (!Array.isArray(ids) && !(ArrayBuffer.isView(ids) && 'length' in ids)) refuseType(field, 'an array of integers', ids);
   for (let at = 0; at < list.length; at++) {
     const id = list[at];
     if (typeof id !== 'number' || !Number.isInteger(id)) refuseType(`${field}[${at}]`, 'an integer', id);
-    if (id < 0 || id > NONE) throw new Slm2Error('token_id_out_of_range', { position: at, id, limit: LIMIT });
+    if (id < 0 || id > NONE) throw new Slm2Error('token_id_out_of_range', { position: at, id, limit: core.tokenLimit });
   }
   return list;
 }
-
-/** Ids with a meaning are below it: every artifact of this contract has it (contract/artifact.md). */
-const LIMIT = 151_669;
 
 /** Text to ids and back, for one profile. No text can become the id of a special token, except through `encodeTrusted`. */
 export class Tokenizer {
@@ -210,7 +208,7 @@ export class Tokenizer {
    */
   decode(ids, { special }) {
     const policy = specialOf(special);
-    const given = idsOf(ids);
+    const given = idsOf(this.#core, ids);
     const { address } = this.#core.putIds(given);
     return this.#core.takeBytes('decode', this.#core.contract, policy, address, given.length);
   }
@@ -222,7 +220,7 @@ export class Tokenizer {
    */
   tokenBytes(tokenId) {
     if (typeof tokenId !== 'number' || !Number.isInteger(tokenId)) refuseType('token_id', 'an integer', tokenId);
-    const [id = 0] = Array.from(idsOf([tokenId]));
+    const [id = 0] = Array.from(idsOf(this.#core, [tokenId]));
     return this.#core.takeBytes('token_bytes', this.#core.contract, id);
   }
 
