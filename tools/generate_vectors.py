@@ -14,7 +14,7 @@ import hashlib
 import json
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # tools/ is imported by that name, also where this runs as a script
 
 from tools.vector_cases import (  # noqa: E402
+    artifacts,
     counts,
     decoding,
+    draws,
     ill_formed,
     json_refusals,
     normalization,
     origins,
+    pipeline,
     prompt_refusals,
     prompts,
     replies,
@@ -49,8 +52,8 @@ from tools.vector_cases.answers import Answers  # noqa: E402
 from tools.vector_cases.case import Case, Group  # noqa: E402
 from tools.vector_cases.oracle import DIGESTS, Oracle  # noqa: E402
 
-from slm2.artifact import PROFILES  # noqa: E402
-from slm2.conformance.suite import Difference, InProcess, VectorFile, run  # noqa: E402
+from slm2.artifact import PROFILES, Profile  # noqa: E402
+from slm2.conformance.suite import Difference, InProcess, Vector, VectorFile, run  # noqa: E402
 from slm2.conformance.sweeps import SCALAR_LIMIT, blocks, scalars_digest, vocabulary_digest  # noqa: E402
 from slm2.contract import embedded  # noqa: E402
 from slm2.engine import Engine, select  # noqa: E402
@@ -98,7 +101,33 @@ def parts(oracle: Oracle) -> list[Part]:
         Part("replies", replies.groups(lambda text: oracle.trusted_ids(text, "contract")), replies.FLAGS),
         Part("sampling", sampling.groups(), sampling.FLAGS),
         Part("sampling-torch", sampling.trace_groups(), sampling.TRACE_FLAGS),
+        Part("artifacts", artifacts.groups(), artifacts.FLAGS),
+        Part("draws", draws.groups(), draws.FLAGS),
+        Part("pipeline", pipeline.groups(), pipeline.FLAGS),
     ]
+
+
+class Remembering:
+    """The reference, which does not draw again what it has drawn: runs of 10,000 steps take it minutes, and tier 2 asks it for them."""
+
+    def __init__(self, reference: InProcess, known: Iterable[Vector]) -> None:
+        self._reference = reference
+        self._known = {_question(vector): {"expect": vector["expect"]} for vector in known if vector["op"] == "draw"}
+
+    def answer(self, vector: Vector, profile: Profile) -> Json:
+        """As :class:`slm2.conformance.suite.Testee`."""
+        return self._known.get(_question(vector)) or self._reference.answer(vector, profile)
+
+
+def _question(vector: Vector) -> str:
+    names = ("op", "config", "width", "history", "recipe", "cycle", "steps", "every")
+    return json.dumps([vector.get(name) for name in names], sort_keys=True)
+
+
+def committed_draws() -> list[Vector]:
+    """What an earlier run wrote."""
+    path = TARGET / "draws.json"
+    return json.loads(path.read_bytes())["vectors"] if path.exists() else []
 
 
 def vectors(part: Part, answers: Answers) -> Iterator[Json]:
@@ -154,9 +183,10 @@ def head(part: str, schema: str, engine: Engine) -> Json:
     }
 
 
-def vector_files(oracle: Oracle, engine: Engine) -> dict[str, str]:
+def vector_files(oracle: Oracle, engine: Engine, *, fresh: bool) -> dict[str, str]:
     """All vector files, after the reference gave the same answers."""
-    reference = InProcess(engine, lambda limit: select("reference", embedded(), limit))
+    in_process = InProcess(engine, lambda limit: select("reference", embedded(), limit))
+    reference = Remembering(in_process, [] if fresh else committed_draws())
     answers = Answers(oracle, reference)
     files: dict[str, str] = {}
     seen: set[str] = set()
@@ -184,6 +214,20 @@ def vocabulary_file(oracle: Oracle, engine: Engine) -> str:
         for name, block in whole.items()
     ]
     return document(head("vocabulary", "digests", engine), "digests", rows)
+
+
+def encoded_tokens_file(oracle: Oracle, engine: Engine) -> str:
+    """Digests of the ids that the bytes of each token have as a text of their own, from the publisher's program."""
+    size = len(oracle.vocabulary)
+    rows = []
+    for number, block in enumerate([*blocks(size), range(size, size + len(oracle.special))]):
+        stream = bytearray()
+        for token_id in block:
+            ids = _u32(oracle.ids(oracle.token_bytes(token_id), "contract"))
+            stream += struct.pack("<I", len(ids) // 4) + ids
+        digest = hashlib.sha256(stream).hexdigest()
+        rows.append({"id": f"E-block-{number:03}", "first": block.start, "last": block.stop - 1, "sha256": digest})
+    return document(head("encoded-tokens", "digests", engine), "digests", rows)
 
 
 def scalars_file(oracle: Oracle, engine: Engine) -> str:
@@ -234,11 +278,12 @@ def manifest(files: dict[str, str], engine: Engine) -> str:
     return document(described, "files", entries)
 
 
-def generate(folder: Path) -> dict[str, str]:
+def generate(folder: Path, *, fresh: bool) -> dict[str, str]:
     """Name and content of every file."""
     oracle, engine = Oracle(folder), select("reference", embedded())
-    files = vector_files(oracle, engine)
+    files = vector_files(oracle, engine, fresh=fresh)
     files["vocabulary.json"] = vocabulary_file(oracle, engine)
+    files["encoded-tokens.json"] = encoded_tokens_file(oracle, engine)
     files["scalars.json"] = scalars_file(oracle, engine)
     for name, content in files.items():
         assert len(content.encode()) < SIZE_LIMIT, f"{name} is larger than {SIZE_LIMIT} bytes"
@@ -255,9 +300,10 @@ def main() -> int:
     """Write or compare; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    parser.add_argument("--fresh", action="store_true", help="draw the long runs again, which takes the reference ten minutes")
     parser.add_argument("--source", type=Path, default=SOURCES, help="folder with tokenizer.json and qwen3.jinja")
     arguments = parser.parse_args()
-    files = generate(arguments.source)
+    files = generate(arguments.source, fresh=arguments.fresh)
     changed = differing(files)
     if arguments.check:
         print("\n".join(f"{name} is not what the generator writes" for name in changed) or "all vectors are what the generator writes")

@@ -14,7 +14,7 @@ from tools.vector_cases.case import Case, output_text
 from tools.vector_cases.oracle import Oracle, as_bytes, is_normal
 
 from slm2.conformance.sampling import OPERATIONS as SAMPLING_OPERATIONS
-from slm2.conformance.suite import InProcess
+from slm2.conformance.suite import Testee
 
 __all__ = ["Answers"]
 
@@ -30,7 +30,7 @@ def _is_ours(case: Case) -> bool:
 class Answers:
     """Answers to cases, from an oracle and the reference engine."""
 
-    def __init__(self, oracle: Oracle, reference: InProcess) -> None:
+    def __init__(self, oracle: Oracle, reference: Testee) -> None:
         self.oracle = oracle
         self._reference = reference
 
@@ -41,7 +41,7 @@ class Answers:
             return "contract", {"error": {"code": code, "fields": self._spelled(fields)}}
         if case.op == "sample_kept" and case.expect is not None:
             return "publisher", {"expect": dict(case.expect)}
-        if case.op in SAMPLING_OPERATIONS or case.op in ("reply", "session") or (case.op == "render" and _is_ours(case)):
+        if case.op in SAMPLING_OPERATIONS or case.op in ("reply", "session", "open", "draw") or (case.op == "render" and _is_ours(case)):
             return "contract", self._references(case, profile)
         if case.op == "render":
             return "publisher", self._rendered(case, profile)

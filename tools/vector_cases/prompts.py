@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from slm2.conformance.composed import composed
 from tools.vector_cases.case import Case, Group, as_json
 from tools.vector_cases.conversation import assistant, call, flat_call, tool, user
 
@@ -21,39 +22,6 @@ FLAGS = {
 }
 
 BUDGET = {"context": 4096, "reserve": 256}
-WRAPPERS = ("evidence", "local_state", "history_truncated")
-
-
-def composed(request: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Messages and options of the template for a request that is in order (P-40 to P-45)."""
-    system = request["policy"]
-    facts = sorted(request.get("local_state") or [], key=lambda fact: (-fact["priority"], fact["name"].encode()))
-    if facts:
-        lines = "".join(f"{fact['name']}: {_escaped(fact['value'])}\n" for fact in facts)
-        system += f"\n\n<local_state>\n{lines}</local_state>"
-    passages = sorted(request.get("retrieved") or [], key=lambda passage: (-passage["score"], passage["id"].encode()))
-    evidence = "".join(map(_evidence, passages))
-    messages = [{"role": "system", "content": system}, *(request.get("history") or [])]
-    messages += [{"role": "user", "content": evidence + request["user_turn"]}, *(request.get("steps") or [])]
-    thinking = (request.get("options") or {}).get("enable_thinking")
-    return messages, {"tools": request.get("tools"), "enable_thinking": thinking is not False, "add_generation_prompt": True}
-
-
-def _evidence(passage: dict[str, Any]) -> str:
-    head = f'<evidence id="{passage["id"]}" source="{passage["source"]}">'
-    return f"{head}\n{_escaped(passage['text'])}\n</evidence>\n\n"
-
-
-def _escaped(text: str) -> str:
-    out, at = "", 0
-    while (found := text.find("<", at)) >= 0:
-        rest = text[found + 1 : found + 20].removeprefix("/")
-        starts = any(rest[: len(name)].isascii() and rest[: len(name)].lower() == name for name in WRAPPERS)
-        out += text[at:found] + ("&lt;" if starts else "<")
-        at = found + 1
-    return out + text[at:]
-
-
 def ask(policy: str = "Be brief.", user_turn: object = "Is it open?", **fields: object) -> dict[str, Any]:
     """A request; budget and texts are there unless a row says otherwise."""
     return {"policy": policy, "user_turn": user_turn, "budget": BUDGET, **fields}

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slm2.artifact import PROFILES, Profile
-from slm2.conformance import sampling
+from slm2.conformance import bulk, sampling
+from slm2.conformance.verdict import canonical, first_difference
 from slm2.contract import Contract
 from slm2.engine import Engine
 from slm2.errors import Slm2Error
@@ -29,10 +30,12 @@ from slm2.session import Session
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["Difference", "InProcess", "Testee", "VectorFile", "files", "load", "profiles", "read_document", "run"]
+__all__ = ["OPTIONAL", "Difference", "InProcess", "Testee", "VectorFile", "expected", "files", "load", "profiles", "read_document", "run"]
 
 VECTOR_PACKAGE = "slm2.conformance.vectors"
 MANIFEST = "manifest.json"
+# Of the audit of recordings, a tool of this package: a host may lack them (contract/conformance.md).
+OPTIONAL = frozenset({"trace", "replay"})
 NO_ID = 2**32 - 1
 
 Vector = Mapping[str, Any]
@@ -73,7 +76,7 @@ class Difference:
     actual: Outcome
 
     def __str__(self) -> str:
-        return f"{self.id} ({self.profile}): expected {self.expected}, got {self.actual}"
+        return f"{self.id} ({self.profile}): {first_difference(self.expected, self.actual)}"
 
 
 class Testee(Protocol):
@@ -112,11 +115,11 @@ def run(file: VectorFile, testee: Testee) -> list[Difference]:
     """Ask every vector in every profile that it holds in; an empty list means that all answers are as expected."""
     differences: list[Difference] = []
     for vector in file.vectors:
-        expected = {key: vector[key] for key in ("expect", "error") if key in vector}
+        wanted = expected(vector)
         for profile in profiles(vector):
             actual = testee.answer(vector, profile)
-            if _canonical(actual) != _canonical(expected):
-                differences.append(Difference(vector["id"], profile, expected, actual))
+            if canonical(actual) != canonical(wanted):
+                differences.append(Difference(vector["id"], profile, wanted, actual))
     return differences
 
 
@@ -125,13 +128,17 @@ def profiles(vector: Vector) -> Sequence[Profile]:
     return [vector["profile"]] if "profile" in vector else PROFILES
 
 
-def _canonical(outcome: Outcome) -> str:
-    """One text for one JSON value; 1, 1.0 and true are three values."""
-    return json.dumps(outcome, sort_keys=True)
+def expected(vector: Vector) -> Outcome:
+    """The outcome that a vector has."""
+    return {key: vector[key] for key in ("expect", "error") if key in vector}
 
 
 class InProcess:
-    """An engine of this process behind the faces of the library."""
+    """An engine of this process behind the faces of the library.
+
+    Attributes:
+        contract: opened with a limit (None: that of the engine itself) and a profile, once for each of both.
+    """
 
     def __init__(self, engine: Engine, limited: Callable[[int], Engine]) -> None:
         """Put an engine behind the testee.
@@ -141,13 +148,13 @@ class InProcess:
             limited: opens the same with another ``max_pretoken``, for the vectors that have one.
         """
         opened = cache(lambda limit: engine if limit is None else limited(limit))
-        self._contract: Callable[[int | None, Profile], Contract] = cache(lambda limit, profile: Contract(opened(limit), profile))
+        self.contract: Callable[[int | None, Profile], Contract] = cache(lambda limit, profile: Contract(opened(limit), profile))
 
     def answer(self, vector: Vector, profile: Profile) -> Outcome:
         """The library's answer; whatever else an engine throws is an answer too, and never the expected one."""
         try:
-            outcome = {"expect": OPERATIONS[vector["op"]](self._contract(vector.get("max_pretoken"), profile), vector)}
-            _canonical(outcome)
+            outcome = {"expect": OPERATIONS[vector["op"]](self.contract(vector.get("max_pretoken"), profile), vector)}
+            canonical(outcome)
         except Slm2Error as error:
             return {"error": {"code": error.code, "fields": error.fields}}
         except Exception as error:
@@ -301,17 +308,27 @@ def _said(event: ReplyEvent) -> Outcome:
 def _session(contract: Contract, vector: Vector) -> Outcome:
     """Step by step; a refused one changes nothing."""
     session = contract.session(**vector["options"])
-    return {"steps": [_step(session, step) for step in vector["steps"]]}
+    steps: list[Outcome] = []
+    for step in vector["steps"]:
+        try:
+            session, outcome = _step(contract, session, step)
+        except Slm2Error as error:
+            outcome = {"error": {"code": error.code, "fields": error.fields}}
+        steps.append(outcome)
+    return {"steps": steps}
 
 
-def _step(session: Session, step: Any) -> Outcome:  # noqa: ANN401  (a word or an object)
-    try:
-        if "reply" in step:
-            return {"events": [_said(event) for event in session.reply(step["reply"])]}
-        delta = session.settle() if step == "settle" else session.extend(step["extend"])
-    except Slm2Error as error:
-        return {"error": {"code": error.code, "fields": error.fields}}
-    return {**asdict(delta), "lost": [[loss.message, loss.ids, loss.reason] for loss in delta.lost]}
+def _step(contract: Contract, session: Session, step: Any) -> tuple[Session, Outcome]:  # noqa: ANN401  (a word or an object)
+    """The session that goes on, and what the step gave."""
+    if step == "save":
+        return session, {"checkpoint": session.save().decode("utf-8")}
+    if "restore" in step:
+        restored = contract.restore_session(step["restore"].encode("utf-8"))
+        return restored, {"cached": len(restored.cached_ids)}
+    if "reply" in step:
+        return session, {"events": [_said(event) for event in session.reply(step["reply"])]}
+    delta = session.settle() if step == "settle" else session.extend(step["extend"])
+    return session, {**asdict(delta), "lost": [[loss.message, loss.ids, loss.reason] for loss in delta.lost]}
 
 
 def _assemble(contract: Contract, vector: Vector) -> Outcome:
@@ -351,4 +368,5 @@ OPERATIONS: dict[str, Callable[[Contract, Vector], Outcome]] = {
     "assemble": _assemble,
     "assemble_tokens": _assemble_tokens,
     **sampling.OPERATIONS,
+    **bulk.OPERATIONS,
 }

@@ -1,197 +1,183 @@
-"""Tier 1 of the verification: the whole vocabulary, every scalar value, the sealed facts and all vectors (contract/conformance.md)."""
+"""Tier 1: the artifact, the whole vocabulary both ways, every special token, every scalar value and all vectors (contract/conformance.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from struct import pack
 
-from slm2.artifact import PROFILES, Profile, read
+from slm2.artifact import Artifact, Profile, read
 from slm2.compiler import proofs, source
 from slm2.conformance import suite
-from slm2.conformance.sweeps import SCALAR_LIMIT, blocks, scalars_digest, vocabulary_digest
+from slm2.conformance.asking import Asked, Outcome, Part, Question
+from slm2.conformance.bulk import NO_ID, token_digests
+from slm2.conformance.protocol import PROTOCOL, Call, call_of
+from slm2.conformance.sweeps import blocks, scalars_digest
+from slm2.conformance.verdict import Check
 from slm2.engine import Engine, select
-from slm2.errors import Slm2Error
 
-__all__ = ["Check", "Progress", "verify"]
+__all__ = ["artifact_checks", "hello_check", "parts", "vector_part"]
 
-# progress(check, done, total), counted in the things that the check counts.
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What one check found.
-
-    Attributes:
-        name: of the check.
-        checked: how many things were compared.
-        differences: how many of them were not as they must be; a check passes with 0 of at least 1.
-        first: the first difference; None where there is none.
-    """
-
-    name: str
-    checked: int
-    differences: int
-    first: str | None
-
-    @property
-    def passed(self) -> bool:
-        """Whether something was compared and nothing differed."""
-        return self.checked > 0 and self.differences == 0
+TIER = 1
+# Of the blocks of scalar values, a slow host is asked each so many: with Latin letters, Hangul and surrogates among them.
+_REDUCED = 16
 
 
-def verify(engine: Engine, artifact: bytes, source_dir: Path | None, progress: Progress) -> list[Check]:
-    """Verify an engine that opened ``artifact``.
+def hello_check(hello: Outcome, artifact: Artifact) -> Check:
+    """The host speaks this protocol, and has opened the artifact that it was given and that the vectors are for."""
+    expected = {
+        "protocol": PROTOCOL,
+        "contract_version": artifact.contract_version,
+        "file_digest": artifact.file_digest,
+        "semantic_digest": suite.read_document(suite.MANIFEST)["semantic_digest"],
+    }
+    wrong = [f"{name}: expected {value}, got {hello.get(name)}" for name, value in expected.items() if hello.get(name) != value]
+    return Check("artifact", TIER, len(expected), len(wrong), wrong[0] if wrong else None)
 
-    Args:
-        engine: what is verified.
-        artifact: what it opened; the facts in it are proved again by the reference, and for some vectors it is opened anew.
-        source_dir: a folder with the publisher's tokenizer.json, to compare entry by entry; None where it is not at hand.
-        progress: is called as the checks go on.
+
+def parts(data: bytes) -> list[Part]:
+    """All parts of the tier but vectors of later ones."""
+    artifact, reference = read(data), select("reference", data)
+    vectors = [vector_part(name, TIER) for name in suite.files()]
+    return [_vocabulary(artifact, reference), _special_tokens(artifact), _scalars(reference), *vectors]
+
+
+def vector_part(name: str, tier: int) -> Part:
+    """The vectors of one file, in each profile in which they hold."""
+    questions = [
+        Question(f"{vector['id']} ({profile})", call_of(vector, profile), suite.expected(vector))
+        for vector in suite.load(name).vectors
+        for profile in suite.profiles(vector)
+    ]
+    return Part(f"vectors: {name.removesuffix('.json')}", tier, questions, optional=suite.OPTIONAL)
+
+
+# ---- vocabulary ----
+
+
+def _vocabulary(artifact: Artifact, reference: Engine) -> Part:
+    """Digests for each block of ids; the first difference is then sought id by id."""
+    sealed = suite.read_document("vocabulary.json")["digests"]
+    encoded = {entry["first"]: entry["sha256"] for entry in suite.read_document("encoded-tokens.json")["digests"]}
+    plain = len(artifact.tokens)
+    questions = []
+    for entry in sealed:
+        block = range(entry["first"], entry["last"] + 1)
+        if entry["first"] in encoded and len(block) < plain:  # the row over all plain tokens says the same as its blocks
+            ids = sha256(pack(f"<{len(block)}I", *(number if number < plain else NO_ID for number in block))).hexdigest()
+            expected = {"bytes": entry["sha256"], "decoded": entry["sha256"], "ids": ids, "encoded": encoded[entry["first"]]}
+            call = Call("tokens", {"first": entry["first"], "last": entry["last"]})
+            questions.append(Question(f"ids {entry['first']} to {entry['last']}", call, {"expect": expected}, len(block)))
+
+    def digests(block: range) -> Outcome:
+        def encode(token: bytes) -> list[int]:
+            return reference.encode(token, "contract")
+
+        def decode(number: int) -> bytes:
+            return reference.decode([number], "bytes")
+
+        return {"expect": token_digests(block, reference.token_bytes, decode, reference.token_id, encode)}
+
+    return Part("vocabulary", TIER, questions, explain=_bisection("tokens", digests))
+
+
+def _bisection(method: str, truth: Callable[[range], Outcome]) -> Callable[[Asked, Question, Outcome], str]:
+    """Halve a block until one number is left whose answer is another than the reference's."""
+
+    def explain(host: Asked, question: Question, outcome: Outcome) -> str:
+        if "expect" not in outcome:
+            return f"got {outcome}"
+        fixed = {name: value for name, value in question.call.params.items() if name not in ("first", "last")}
+        block = range(question.call.params["first"], question.call.params["last"] + 1)
+
+        def differs(part: range) -> bool:
+            call = Call(method, {**fixed, "first": part.start, "last": part.stop - 1})
+            return next(iter(host.outcomes([call]))) != truth(part)
+
+        if not differs(block):
+            return "the sealed digest differs where the host and the reference agree"
+        while len(block) > 1:
+            half = len(block) // 2
+            block = block[:half] if differs(block[:half]) else block[half:]
+        call = Call(method, {**fixed, "first": block.start, "last": block.start})
+        found, wanted = next(iter(host.outcomes([call]))).get("expect", {}), truth(block)["expect"]
+        wrong = [name for name in wanted if found.get(name) != wanted[name]]
+        return f"{_named(method, block.start)}: {', '.join(wrong)}"
+
+    return explain
+
+
+def _named(method: str, number: int) -> str:
+    return f"U+{number:04X}" if method == "scalars" else f"id {number}"
+
+
+def _special_tokens(artifact: Artifact) -> Part:
+    """What each special token is, and that its text is it by the name ``encode_trusted`` alone."""
+    tokens = [(number, text.decode("utf-8")) for number, text in artifact.special]
+    listed = {"tokens": [[number, text] for number, text in tokens]}
+    questions = [Question("all of them", Call("special_tokens", {}), {"expect": listed})]
+    for number, text in tokens:
+        asked: dict[str, tuple[Outcome, Outcome]] = {
+            "token_bytes": ({"token": number}, {"text": text}),
+            "token_id": ({"text": text}, {"token": None}),
+            "decode": ({"ids": [number], "special": "bytes"}, {"text": text}),
+            "find_special": ({"profile": "contract", "text": text}, {"findings": [{"offset": 0, "id": number, "text": text}]}),
+            "encode_trusted": ({"profile": "contract", "text": text}, {"ids": [number]}),
+        }
+        questions += [
+            Question(f"{method} of {number}", Call(method, params), {"expect": result}) for method, (params, result) in asked.items()
+        ]
+    return Part("special tokens", TIER, questions)
+
+
+# ---- scalar values ----
+
+
+def _scalars(reference: Engine) -> Part:
+    questions = []
+    for entry in suite.read_document("scalars.json")["digests"]:
+        params = {name: entry[name] for name in ("profile", "first", "last")}
+        label = f"U+{entry['first']:04X} to U+{entry['last']:04X} ({entry['profile']})"
+        questions.append(Question(label, Call("scalars", params), {"expect": {"sha256": entry["sha256"]}}))
+
+    def explain(host: Asked, question: Question, outcome: Outcome) -> str:
+        profile: Profile = question.call.params["profile"]
+
+        def truth(block: range) -> Outcome:
+            return {"expect": {"sha256": scalars_digest(block, lambda text: reference.encode_u32(text.encode(), profile))}}
+
+        return _bisection("scalars", truth)(host, question, outcome)
+
+    reduced = questions[::_REDUCED]
+    note = f"{len(reduced)} of {len(questions)} blocks, since it interprets"
+    return Part("scalar values", TIER, questions, reduced, note, explain)
+
+
+# ---- the artifact by itself ----
+
+
+def artifact_checks(data: bytes, source_dir: Path | None, advance: Callable[[int], None]) -> Iterator[Check]:
+    """What is sealed, proved again by the reference, and compared with the publisher's file entry by entry where that is at hand.
 
     Raises:
         Slm2Error: ``source_missing``, ``source_unsupported``, or a code of contract/artifact.md.
     """
-    checks = {
-        "semantic digest": _semantic_digest(engine),
-        "vocabulary digests": _vocabulary(engine),
-        "vocabulary both ways": _both_ways(engine),
-        "special tokens": _special_tokens(engine),
-        "sealed facts": _facts(engine, artifact, progress),
-        "scalar values": _scalars(engine),
-    }
+    artifact = read(data)
+    same = proofs.prove(artifact, lambda *_: None) == artifact.facts
+    advance(1)
+    yield Check("sealed facts", TIER, len(artifact.tokens), int(not same), None if same else "the proofs give other facts")
     if source_dir is not None:
-        checks["publisher's tokenizer.json"] = _against_source(engine, source.load(source_dir))
-    results = [_count(name, total, findings, progress) for name, (total, findings) in checks.items()]
-    testee = suite.InProcess(engine, lambda limit: select(engine.name, artifact, limit))
-    return results + [_vectors(testee, name, progress) for name in suite.files()]
+        yield _against_source(artifact, source.load(source_dir))
+        advance(1)
 
 
-# How many things a check compares, and for each of them None or what is wrong.
-_Findings = tuple[int, Iterator[str | None]]
-
-
-def _count(name: str, total: int, findings: Iterator[str | None], progress: Progress) -> Check:
-    step = max(total // 100, 1)
-    checked, wrong, first, reason = 0, 0, None, ""
-    try:
-        for difference in findings:
-            checked += 1
-            if difference is not None:
-                wrong, first = wrong + 1, first or difference
-            if checked % step == 0 or checked == total:
-                progress(name, checked, total)
-    except Slm2Error as error:  # an id that this artifact does not have, say
-        reason = f": {error}"
-    if checked != total:
-        wrong, first = wrong + 1, first or f"only {checked} of {total} were compared{reason}"
-    return Check(name, checked, wrong, first)
-
-
-def _semantic_digest(engine: Engine) -> _Findings:
-    """The vectors hold for one behaviour; with another artifact all that follows is about another contract."""
-    expected = suite.read_document(suite.MANIFEST)["semantic_digest"]
-    return 1, iter([None if engine.semantic_digest == expected else f"{engine.semantic_digest}; the vectors are for {expected}"])
-
-
-def _vocabulary(engine: Engine) -> _Findings:
-    digests = suite.read_document("vocabulary.json")["digests"]
-
-    def findings() -> Iterator[str | None]:
-        for entry in digests:
-            found = vocabulary_digest(range(entry["first"], entry["last"] + 1), engine.token_bytes)
-            yield None if found == entry["sha256"] else f"{entry['id']}: ids {entry['first']} to {entry['last']} have other bytes"
-
-    return len(digests), findings()
-
-
-def _both_ways(engine: Engine) -> _Findings:
-    """Bytes of each id, and the id of these bytes; not through encode, which cuts some entries (T-6)."""
-
-    def findings() -> Iterator[str | None]:
-        for token_id in range(engine.vocabulary_size):
-            token = engine.token_bytes(token_id)
-            if engine.token_id(token) != token_id:
-                yield f"token_id of the bytes of {token_id} is {engine.token_id(token)}"
-            else:
-                yield None if engine.decode([token_id], "refuse") == token else f"{token_id} decodes to other bytes"
-
-    return engine.vocabulary_size, findings()
-
-
-def _special_tokens(engine: Engine) -> _Findings:
-    """What each special token is, and that its text is it by the name ``encode_trusted`` alone."""
-
-    def fault(token_id: int, text: bytes) -> str | None:
-        expected: dict[str, tuple[object, object]] = {
-            "token_bytes": (engine.token_bytes(token_id), text),
-            "token_id": (engine.token_id(text), None),
-            "decode": (engine.decode([token_id], "bytes"), text),
-            "find_special": (engine.find_special(text), [(0, len(text), token_id)]),
-            "encode_trusted": (engine.encode_trusted(text, "contract"), [token_id]),
-        }
-        for name, (found, wanted) in expected.items():
-            if found != wanted:
-                return f"{name} of {token_id} is {found!r}"
-        plain = [max(engine.encode(text, profile)) < engine.vocabulary_size for profile in PROFILES]
-        return None if all(plain) else f"encode makes a special token of the text of {token_id}"
-
-    return len(engine.special_tokens), (fault(token_id, text) for token_id, text in engine.special_tokens)
-
-
-def _facts(engine: Engine, artifact: bytes, progress: Progress) -> _Findings:
-    """T-6: proved again by the reference from the artifact's bytes, then asked of the engine."""
-    opened = read(artifact)
-    sealed = opened.facts
-
-    def findings() -> Iterator[str | None]:
-        if sealed is None:
-            yield "the artifact has no facts"
-            return
-        proved = proofs.prove(opened, lambda done, total: progress("sealed facts", done, total))
-        cut = set(sealed.not_encoded)
-        yield None if proved == sealed else "the proofs give other facts"
-        for token_id, token in enumerate(opened.tokens):
-            same = (engine.encode(token, "contract") == [token_id]) == (token_id not in cut)
-            yield None if same else f"encode of the bytes of {token_id}"
-
-    return len(opened.tokens) + 1, findings()
-
-
-def _scalars(engine: Engine) -> _Findings:
-    document = suite.read_document("scalars.json")
-
-    def findings() -> Iterator[str | None]:
-        for entry in document["digests"]:
-            encode_u32 = partial(_encode_u32, engine, entry["profile"])
-            found = scalars_digest(range(entry["first"], entry["last"] + 1), encode_u32)
-            yield None if found == entry["sha256"] else f"{entry['id']}: U+{entry['first']:04X} to U+{entry['last']:04X} have other ids"
-
-    return len(list(blocks(SCALAR_LIMIT))) * len(PROFILES), findings()
-
-
-def _encode_u32(engine: Engine, profile: Profile, text: str) -> bytes:
-    return engine.encode_u32(text.encode("utf-8"), profile)
-
-
-def _against_source(engine: Engine, loaded: source.Source) -> _Findings:
+def _against_source(artifact: Artifact, loaded: source.Source) -> Check:
     expected = [*enumerate(loaded.tokens), *loaded.special]
-    known = {*range(engine.vocabulary_size), *(token_id for token_id, _ in engine.special_tokens)}
-
-    def findings() -> Iterator[str | None]:
-        yield None if known == {token_id for token_id, _ in expected} else "the file has other ids"
-        for token_id, token in expected:
-            same = token_id in known and engine.token_bytes(token_id) == token
-            yield None if same else f"{token_id} is another token in the file"
-
-    return len(expected) + 1, findings()
+    there = dict([*enumerate(artifact.tokens), *artifact.special])
+    wrong = [f"{number} is another token in the file" for number, token in expected if there.get(number) != token]
+    if len(there) != len(expected):
+        wrong.append(f"the artifact has {len(there)} entries, the file {len(expected)}")
+    return Check("publisher's tokenizer.json", TIER, len(expected), len(wrong), wrong[0] if wrong else None)
 
 
-def _vectors(testee: suite.Testee, name: str, progress: Progress) -> Check:
-    file, label = suite.load(name), f"vectors: {name}"
-    differences = suite.run(file, testee)
-    asked = sum(len(suite.profiles(vector)) for vector in file.vectors)
-    progress(label, asked, asked)
-    return Check(label, asked, len(differences), str(differences[0]) if differences else None)
