@@ -156,6 +156,7 @@ def rust(check: Check) -> None:
     """The crates: format, lints, documentation, tests."""
     check.run("rustfmt", "cargo", "fmt", "--all", "--check")
     check.run("clippy", "cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings")
+    check.run("header of the C ABI", "cargo", "run", "--manifest-path", "tools/header/Cargo.toml", "--locked", "--quiet", "--", "--check")
     check.run("rustdoc", "cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet")
     check.run("cargo test", "cargo", "test", "--workspace", "--locked", "--no-fail-fast", count=cargo_counts)
     # Without the wide registers: the plain twin in the core's own pass over a row.
@@ -182,6 +183,7 @@ def tests(check: Check) -> None:
     options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}"]
     JUNIT.unlink(missing_ok=True)
     check.run("build slm2.wasm", PYTHON, "tools/build_wasm.py")
+    check.run("build the C library", "cargo", "build", "--release", "--package", "slm2-capi", "--locked", "--quiet")
     check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts())
 
 

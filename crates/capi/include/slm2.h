@@ -52,6 +52,24 @@
 // Logits of a row of Qwen3-0.6B.
 #define SLM2_WIDTH 151936
 
+// The generation goes on.
+#define SLM2_GOES_ON 0
+
+// An id of `stop_ids` was drawn.
+#define SLM2_STOP_TOKEN 1
+
+// `max_tokens` ids were drawn.
+#define SLM2_MAX_TOKENS 2
+
+// A text of `stop_strings` came.
+#define SLM2_STOP_STRING 3
+
+// What came is no text.
+#define SLM2_FATAL_ERROR 4
+
+// Nothing is said about thinking: it is the model's choice, or what the session was made with.
+#define SLM2_UNSAID -1
+
 // The text of a special token in a text is encoded as the plain text that it is.
 #define SLM2_ON_SPECIAL_LITERAL 0
 
@@ -79,6 +97,9 @@ typedef struct slm2_context slm2_context;
 // An opened artifact: immutable, for any number of threads. Made with `slm2_contract_open`.
 typedef struct slm2_contract slm2_contract;
 
+// A sampler and a strict stream decoder, from logits to text. Made with `slm2_generation_new`.
+typedef struct slm2_generation slm2_generation;
+
 // A generator by itself. Made with `slm2_generator_new`.
 typedef struct slm2_generator slm2_generator;
 
@@ -90,6 +111,9 @@ typedef struct slm2_reply slm2_reply;
 
 // A configuration, a generator and a history. Made with `slm2_sampler_new`.
 typedef struct slm2_sampler slm2_sampler;
+
+// A conversation that keeps its cache. Made with `slm2_session_new`.
+typedef struct slm2_session slm2_session;
 
 // A strict streaming decoder. Made with `slm2_stream_new`.
 typedef struct slm2_stream slm2_stream;
@@ -293,6 +317,105 @@ slm2_status slm2_recipe_logits(slm2_context *context,
 // The history of a recipe: `count` ids below `width` (S-73).
 slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
 
+// A generation of a configuration in JSON, with the arguments of `slm2_sampler_new` and what becomes of ids of special tokens that do
+// not stop it.
+slm2_status slm2_generation_new(slm2_context *context,
+                                const slm2_contract *contract,
+                                uint32_t special,
+                                const uint8_t *config,
+                                size_t length,
+                                const uint32_t *prompt,
+                                size_t count,
+                                size_t width,
+                                slm2_generation **generation);
+
+// Free it; NULL is none.
+void slm2_generation_free(slm2_generation *generation);
+
+// Draw an id and deliver the text that became complete with it, as UTF-8; `reason` is `SLM2_GOES_ON`, or why it ended.
+//
+// The refusals of `slm2_sampler_sample` change nothing; those of the stream decoder (`structural_id`) end it without a reason.
+slm2_status slm2_generation_step(slm2_context *context,
+                                 slm2_generation *generation,
+                                 const float *logits,
+                                 size_t width,
+                                 const uint8_t *allowed,
+                                 size_t allowed_length,
+                                 size_t top,
+                                 slm2_sample *sample,
+                                 uint32_t *reason,
+                                 uint8_t *text,
+                                 size_t capacity,
+                                 size_t *length);
+
+// Its sampler: what was kept, the most probable ids, the state of the generator. It lives as long as the generation and is not freed by
+// itself; ids are drawn with `slm2_generation_step` alone.
+slm2_status slm2_generation_sampler(slm2_context *context, slm2_generation *generation, slm2_sampler **sampler);
+
+// The generation so far as JSON: `ids`, `text`, `reason`, `stopped_by`, `stop_string`, `pending` (hex), `profile`.
+slm2_status slm2_generation_result(slm2_context *context,
+                                   const slm2_generation *generation,
+                                   uint8_t *json,
+                                   size_t capacity,
+                                   size_t *length);
+
+// A session without a message, of options in JSON: an object of `tools`, `enable_thinking`, `preserve_thinking`, all of which may be
+// absent.
+slm2_status slm2_session_new(slm2_context *context,
+                             const slm2_contract *contract,
+                             uint32_t profile,
+                             const uint8_t *options,
+                             size_t length,
+                             slm2_session **session);
+
+// The session of a checkpoint (`checkpoint_refused`).
+slm2_status slm2_session_restore(slm2_context *context,
+                                 const slm2_contract *contract,
+                                 const uint8_t *checkpoint,
+                                 size_t length,
+                                 slm2_session **session);
+
+// Another one that goes on from here.
+slm2_status slm2_session_fork(slm2_context *context, const slm2_session *session, slm2_session **fork);
+
+// Free it; NULL is none.
+void slm2_session_free(slm2_session *session);
+
+// Add messages, a JSON array, and ask for a reply: what to do with the model's cache as JSON, `keep`, `append`, `lost` and `state`.
+// `enable_thinking` is 0, 1 or `SLM2_UNSAID`.
+slm2_status slm2_session_extend(slm2_context *context,
+                                slm2_session *session,
+                                const uint8_t *messages,
+                                size_t messages_length,
+                                int32_t enable_thinking,
+                                uint8_t *json,
+                                size_t capacity,
+                                size_t *length);
+
+// Add the reply to the last prompt by its ids: events as of `slm2_reply_push`.
+slm2_status slm2_session_reply(slm2_context *context,
+                               slm2_session *session,
+                               const uint32_t *ids,
+                               size_t count,
+                               uint8_t *json,
+                               size_t capacity,
+                               size_t *length);
+
+// The prompt up to the last turn as it is once a user turn follows; nothing changes.
+slm2_status slm2_session_settled(slm2_context *context, slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
+
+// The same, and the cache holds it from now on.
+slm2_status slm2_session_settle(slm2_context *context, slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
+
+// A checkpoint: JSON that `slm2_session_restore` takes.
+slm2_status slm2_session_save(slm2_context *context, const slm2_session *session, uint8_t *checkpoint, size_t capacity, size_t *length);
+
+// What the model's cache holds when every delta was followed.
+slm2_status slm2_session_cached_ids(slm2_context *context, const slm2_session *session, uint32_t *ids, size_t capacity, size_t *count);
+
+// The conversation so far, a JSON array of messages.
+slm2_status slm2_session_messages(slm2_context *context, const slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
+
 // A decoder at the beginning of a stream.
 slm2_status slm2_stream_new(slm2_context *context, const slm2_contract *contract, uint32_t special, slm2_stream **stream);
 
@@ -355,6 +478,9 @@ slm2_status slm2_reply_push(slm2_context *context,
 
 // The end, where no token ended the turn, as the same.
 slm2_status slm2_reply_finish(slm2_context *context, slm2_reply *reply, uint8_t *json, size_t capacity, size_t *length);
+
+// What was said so far as a message for `slm2_render`, in JSON; calls that are none are not in it.
+slm2_status slm2_reply_message(slm2_context *context, const slm2_reply *reply, uint8_t *json, size_t capacity, size_t *length);
 
 // The name of the state in which the machine is.
 slm2_status slm2_reply_state(slm2_context *context, const slm2_reply *reply, uint8_t *name, size_t capacity, size_t *length);
@@ -722,6 +848,9 @@ slm2_status slm2_reply_push(slm2_context *context,
 // The end, where no token ended the turn, as the same.
 slm2_status slm2_reply_finish(slm2_context *context, slm2_reply *reply, uint8_t *json, size_t capacity, size_t *length);
 
+// What was said so far as a message for `slm2_render`, in JSON; calls that are none are not in it.
+slm2_status slm2_reply_message(slm2_context *context, const slm2_reply *reply, uint8_t *json, size_t capacity, size_t *length);
+
 // The name of the state in which the machine is.
 slm2_status slm2_reply_state(slm2_context *context, const slm2_reply *reply, uint8_t *name, size_t capacity, size_t *length);
 
@@ -812,6 +941,105 @@ slm2_status slm2_recipe_logits(slm2_context *context,
 
 // The history of a recipe: `count` ids below `width` (S-73).
 slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
+
+// A generation of a configuration in JSON, with the arguments of `slm2_sampler_new` and what becomes of ids of special tokens that do
+// not stop it.
+slm2_status slm2_generation_new(slm2_context *context,
+                                const slm2_contract *contract,
+                                uint32_t special,
+                                const uint8_t *config,
+                                size_t length,
+                                const uint32_t *prompt,
+                                size_t count,
+                                size_t width,
+                                slm2_generation **generation);
+
+// Free it; NULL is none.
+void slm2_generation_free(slm2_generation *generation);
+
+// Draw an id and deliver the text that became complete with it, as UTF-8; `reason` is `SLM2_GOES_ON`, or why it ended.
+//
+// The refusals of `slm2_sampler_sample` change nothing; those of the stream decoder (`structural_id`) end it without a reason.
+slm2_status slm2_generation_step(slm2_context *context,
+                                 slm2_generation *generation,
+                                 const float *logits,
+                                 size_t width,
+                                 const uint8_t *allowed,
+                                 size_t allowed_length,
+                                 size_t top,
+                                 slm2_sample *sample,
+                                 uint32_t *reason,
+                                 uint8_t *text,
+                                 size_t capacity,
+                                 size_t *length);
+
+// Its sampler: what was kept, the most probable ids, the state of the generator. It lives as long as the generation and is not freed by
+// itself; ids are drawn with `slm2_generation_step` alone.
+slm2_status slm2_generation_sampler(slm2_context *context, slm2_generation *generation, slm2_sampler **sampler);
+
+// The generation so far as JSON: `ids`, `text`, `reason`, `stopped_by`, `stop_string`, `pending` (hex), `profile`.
+slm2_status slm2_generation_result(slm2_context *context,
+                                   const slm2_generation *generation,
+                                   uint8_t *json,
+                                   size_t capacity,
+                                   size_t *length);
+
+// A session without a message, of options in JSON: an object of `tools`, `enable_thinking`, `preserve_thinking`, all of which may be
+// absent.
+slm2_status slm2_session_new(slm2_context *context,
+                             const slm2_contract *contract,
+                             uint32_t profile,
+                             const uint8_t *options,
+                             size_t length,
+                             slm2_session **session);
+
+// The session of a checkpoint (`checkpoint_refused`).
+slm2_status slm2_session_restore(slm2_context *context,
+                                 const slm2_contract *contract,
+                                 const uint8_t *checkpoint,
+                                 size_t length,
+                                 slm2_session **session);
+
+// Another one that goes on from here.
+slm2_status slm2_session_fork(slm2_context *context, const slm2_session *session, slm2_session **fork);
+
+// Free it; NULL is none.
+void slm2_session_free(slm2_session *session);
+
+// Add messages, a JSON array, and ask for a reply: what to do with the model's cache as JSON, `keep`, `append`, `lost` and `state`.
+// `enable_thinking` is 0, 1 or `SLM2_UNSAID`.
+slm2_status slm2_session_extend(slm2_context *context,
+                                slm2_session *session,
+                                const uint8_t *messages,
+                                size_t messages_length,
+                                int32_t enable_thinking,
+                                uint8_t *json,
+                                size_t capacity,
+                                size_t *length);
+
+// Add the reply to the last prompt by its ids: events as of `slm2_reply_push`.
+slm2_status slm2_session_reply(slm2_context *context,
+                               slm2_session *session,
+                               const uint32_t *ids,
+                               size_t count,
+                               uint8_t *json,
+                               size_t capacity,
+                               size_t *length);
+
+// The prompt up to the last turn as it is once a user turn follows; nothing changes.
+slm2_status slm2_session_settled(slm2_context *context, slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
+
+// The same, and the cache holds it from now on.
+slm2_status slm2_session_settle(slm2_context *context, slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
+
+// A checkpoint: JSON that `slm2_session_restore` takes.
+slm2_status slm2_session_save(slm2_context *context, const slm2_session *session, uint8_t *checkpoint, size_t capacity, size_t *length);
+
+// What the model's cache holds when every delta was followed.
+slm2_status slm2_session_cached_ids(slm2_context *context, const slm2_session *session, uint32_t *ids, size_t capacity, size_t *count);
+
+// The conversation so far, a JSON array of messages.
+slm2_status slm2_session_messages(slm2_context *context, const slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
 
 #ifdef __cplusplus
 }  // extern "C"

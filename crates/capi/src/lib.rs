@@ -27,6 +27,7 @@ pub mod context;
 pub mod contract;
 mod memory;
 pub mod sampling;
+pub mod session;
 pub mod stream;
 pub mod template;
 pub mod text;

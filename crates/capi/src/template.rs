@@ -132,6 +132,18 @@ pub unsafe extern "C" fn slm2_reply_finish(
     unsafe { said(context, reply, (json, capacity, length), ReplyReader::finish) }
 }
 
+/// What was said so far as a message for `slm2_render`, in JSON; calls that are none are not in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slm2_reply_message(
+    context: *mut Context, reply: *const Reply, json: *mut u8, capacity: usize, length: *mut usize,
+) -> Status {
+    let work = |context: &mut Context| unsafe {
+        let message = shared(reply, "reply")?.reader.message_json();
+        context.give(message.into_bytes(), json, capacity, length)
+    };
+    unsafe { call(context, work) }
+}
+
 /// The name of the state in which the machine is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_reply_state(

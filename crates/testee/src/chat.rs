@@ -1,12 +1,13 @@
-//! Template2 and replies.
+//! Template2, replies and sessions.
 
-use slm2_core::{Composition, JsonValue, ReplyEvent, ReplyReader, Template};
+use slm2_core::{Composition, JsonValue, ReplyEvent, ReplyReader, Scratch, Session, SessionOptions, Template};
 
 use crate::params::{Fault, Params, ids, member};
 use crate::write::{list, made, object};
-use crate::{Answer, Host, Method, refusal};
+use crate::{Answer, Host, Method, outcome, refusal};
 
-pub(crate) const METHODS: &[(&str, Method)] = &[("render", render), ("render_tokens", render_tokens), ("reply", reply)];
+pub(crate) const METHODS: &[(&str, Method)] =
+    &[("render", render), ("render_tokens", render_tokens), ("reply", reply), ("session", session)];
 
 /// Members of a result, by name.
 fn chosen<const N: usize>(whole: &JsonValue, names: [&'static str; N]) -> JsonValue {
@@ -51,4 +52,52 @@ fn reply(host: &mut Host, params: &Params<'_>) -> Answer {
         calls.push(object([told, ("state", reader.state_name(&template).into())]));
     }
     Ok(object([("calls", list(calls))]))
+}
+
+/// Step by step; a refused one changes nothing.
+fn session(host: &mut Host, params: &Params<'_>) -> Answer {
+    let (artifact, scratch) = host.opened(params)?;
+    let template = Template::new(artifact)?;
+    let options = SessionOptions::from_json(params.json("options")?)?;
+    let mut session = Session::new(&template, params.profile()?, options)?;
+    let mut steps = Vec::new();
+    for asked in params.list("steps")? {
+        steps.push(outcome(step(&template, &mut session, asked, scratch))?);
+    }
+    Ok(object([("steps", list(steps))]))
+}
+
+fn step(template: &Template<'_>, session: &mut Session, asked: &JsonValue, scratch: &mut Scratch) -> Answer {
+    let step = Params(asked);
+    if let JsonValue::Text(word) = asked {
+        return match word.as_str() {
+            "save" => Ok(object([("checkpoint", session.save(template).into())])),
+            "settle" => Ok(delta(&session.settle(template, scratch)?.to_json())),
+            _ => Err(Fault::Failure(format!("there is no step {word}"))),
+        };
+    }
+    if let Some(checkpoint) = step.optional_text("restore")? {
+        *session = Session::restore(template, checkpoint.as_bytes(), scratch)?;
+        return Ok(object([("cached", session.cached_ids().len().into())]));
+    }
+    if member(asked, "reply").is_some() {
+        let events = session.reply(template, &step.ids("reply")?)?;
+        return Ok(object([("events", made(&ReplyEvent::list_to_json(&events)))]));
+    }
+    Ok(delta(&session.extend(template, step.json("extend")?, None, scratch)?.to_json()))
+}
+
+/// A delta, what was lost as rows.
+fn delta(json: &str) -> JsonValue {
+    let JsonValue::Object(mut members) = made(json) else { return JsonValue::Null };
+    for (key, value) in &mut members {
+        if let (true, JsonValue::Array(losses)) = (key.text == "lost", value) {
+            for loss in losses {
+                let row =
+                    ["message", "ids", "reason"].map(|name| member(loss, name).cloned().unwrap_or(JsonValue::Null));
+                *loss = list(row);
+            }
+        }
+    }
+    JsonValue::Object(members)
 }

@@ -1,14 +1,15 @@
 //! Sampling2: draws, generators, the portable functions, rows that any host can rebuild.
 
 use sha2::{Digest, Sha256};
-use slm2_core::JsonValue;
 use slm2_core::sampling::{
-    GenerationConfig, Generator, MEANINGLESS_FROM, Numbers, Outcome, Recipe, Sampler, Seed, math,
+    GenerationConfig, Generator, MEANINGLESS_FROM, Numbers, Outcome, Recipe, Sampler, Seed, WIDTH, math,
 };
+use slm2_core::{Generation, JsonValue, Tokenizer};
 
 use crate::params::{Fault, Params, hex, member};
-use crate::write::{self, bits, list, object};
-use crate::{Answer, Host, Method};
+use crate::text::special;
+use crate::write::{self, bits, list, made, object};
+use crate::{Answer, Host, Method, refusal};
 
 pub(crate) const METHODS: &[(&str, Method)] = &[
     ("sample", sample),
@@ -18,6 +19,7 @@ pub(crate) const METHODS: &[(&str, Method)] = &[
     ("restore", restore),
     ("portable", portable),
     ("recipe", recipe),
+    ("generate", generate),
 ];
 
 /// Steps whose digest is one.
@@ -151,6 +153,36 @@ fn draw(_: &mut Host, params: &Params<'_>) -> Answer {
         ("ids", JsonValue::array(ids)),
         ("digests", JsonValue::array(digests)),
         ("position", sampler.generator().position().to_string().into()),
+    ]))
+}
+
+/// Rows in which one id is greatest, one after the other.
+fn generate(host: &mut Host, params: &Params<'_>) -> Answer {
+    let (artifact, _) = host.opened(params)?;
+    let config = GenerationConfig::from_json(&params.json("config")?)?;
+    let (tokenizer, mut generation) = (Tokenizer::new(artifact), Generation::new(config, &[], special(params)?)?);
+    let (mut texts, mut refused, mut row) = (Vec::new(), JsonValue::Null, vec![0.0; WIDTH]);
+    for id in params.ids("ids")? {
+        row.fill(0.0);
+        *row.get_mut(id as usize).ok_or_else(|| unreadable("ids"))? = 1.0;
+        match generation.step(&tokenizer, &row, None, 0) {
+            Ok(step) => texts.push(step.text),
+            Err(error) => {
+                refused = refusal(&error);
+                break;
+            }
+        }
+    }
+    let result = made(&generation.result_to_json());
+    let of_result = |name| member(&result, name).cloned().unwrap_or(JsonValue::Null);
+    Ok(object([
+        ("texts", JsonValue::array(texts)),
+        ("drawn", of_result("ids")),
+        ("reason", of_result("reason")),
+        ("stopped_by", of_result("stopped_by")),
+        ("stop_string", of_result("stop_string")),
+        ("pending", of_result("pending")),
+        ("refusal", refused),
     ]))
 }
 

@@ -118,7 +118,7 @@ fn find_special(host: &mut Host, params: &Params<'_>) -> Answer {
     Ok(object([("findings", list(findings))]))
 }
 
-fn special(params: &Params<'_>) -> Result<SpecialPolicy, Fault> {
+pub(crate) fn special(params: &Params<'_>) -> Result<SpecialPolicy, Fault> {
     SpecialPolicy::from_name(params.text("special")?)
         .ok_or_else(|| Fault::Failure("`special` must be refuse, skip or bytes".into()))
 }
