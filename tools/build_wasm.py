@@ -165,9 +165,9 @@ def build(kind: Kind, *, with_library: bool) -> Path:
         replaced = ('source.crates-io.replace-with="gathered"', f"source.gathered.directory='{SOURCES}'")
         options = [part for setting in replaced for part in ("--config", setting)]
         library = ["-Zbuild-std=std,panic_abort", "--offline"]
-    arguments: list[str | Path] = ["--package", PACKAGE, "--release", "--target", TARGET, "--locked", "--target-dir", folder]
+    arguments: list[str | Path] = ["--package", PACKAGE, "--profile", "wasm", "--target", TARGET, "--locked", "--target-dir", folder]
     run("cargo", *options, "build", *arguments, *library, env=environment)
-    built = folder / TARGET / "release" / "slm2_wasm.wasm"
+    built = folder / TARGET / "wasm" / "slm2_wasm.wasm"
     output = ROOT / "target" / f"{kind.file}.wasm"
     shutil.copy2(built, output)
     return output

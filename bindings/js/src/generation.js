@@ -3,7 +3,7 @@
 import { Handle } from './core.js';
 import { checkOptions, integer } from './errors.js';
 import { jsonText } from './json.js';
-import { WIDTH, maskOf, rowOf } from './sampling.js';
+import { SAMPLE_BYTES, WIDTH, maskOf, readSample, readTop, rowOf } from './sampling.js';
 import { idsOf, specialOf } from './tokenizer.js';
 
 /** @typedef {import('./core.js').Core} Core */
@@ -31,10 +31,14 @@ import { idsOf, specialOf } from './tokenizer.js';
  * @property {string} profile
  */
 
+/** @type {readonly (Reason | null)[]} */
+const REASONS = [null, 'StopToken', 'MaxTokens', 'StopString', 'FatalError'];
+
 /** Draws ids until something ends it; their text comes as soon as it is complete. */
 export class Generation {
   #core;
   #handle;
+  #sampler;
   #steps = 0;
 
   /**
@@ -52,8 +56,9 @@ export class Generation {
     const settings = core.put(jsonText('config', config));
     const history = core.putIds(ids);
     this.#core = core;
-    const where = [settings.address, settings.length, history.address, ids.length];
-    this.#handle = new Handle(core, 'generation', core.make('generation_new', core.contract, ...where, policy, width));
+    const where = [settings.address, settings.length, history.address, ids.length, width];
+    this.#handle = new Handle(core, 'generation', core.make('generation_new', core.contract, policy, ...where));
+    this.#sampler = core.make('generation_sampler', this.#handle.address);
   }
 
   /** How many ids were drawn. */
@@ -69,14 +74,17 @@ export class Generation {
    */
   step(logits, { allowed = null, top = 0 } = {}) {
     const core = this.#core;
+    const handle = this.#handle.address;
     const row = rowOf(logits);
     const mask = maskOf(core, allowed, row.length);
     const { address } = core.putRow(row);
-    const where = [this.#handle.address, core.contract, address, row.length, mask.address, mask.length, integer('top', top, 0, 2 ** 24)];
-    const { sample, text, reason } = core.takeJson('generation_step', ...where);
+    const drawn = core.reserve('sample', SAMPLE_BYTES + 8).address;
+    const reason = drawn + SAMPLE_BYTES;
+    const most = integer('top', top, 0, 2 ** 24);
+    const text = core.takeText('generation_step', handle, address, row.length, mask.address, mask.length, most, drawn, reason);
     this.#steps += 1;
-    const { log_probability, ...drawn } = sample;
-    return { sample: { ...drawn, logProbability: log_probability, top: sample.top.map(ranked) }, text, reason };
+    const ended = REASONS[core.view.getUint32(reason, true)] ?? null;
+    return { sample: { ...readSample(core, drawn), top: top === 0 ? [] : readTop(core, this.#sampler) }, text, reason: ended };
   }
 
   /** The generation so far. @returns {GenerationResult} */
@@ -90,9 +98,4 @@ export class Generation {
   dispose() {
     this.#handle.dispose();
   }
-}
-
-/** @param {[number, number, number]} row */
-function ranked([id, probability, logProbability]) {
-  return { id, probability, logProbability };
 }

@@ -33,7 +33,8 @@ export const PRESETS = Object.freeze({
 });
 
 const MOST_LOGITS = 2 ** 24;
-const SAMPLE_BYTES = 112;
+/** Bytes of a struct `slm2_sample`. */
+export const SAMPLE_BYTES = 104;
 const RANKED_BYTES = 24;
 
 /**
@@ -87,7 +88,7 @@ export class Sampler {
     const { address } = core.putRow(row);
     const drawn = core.reserve('sample', SAMPLE_BYTES).address;
     core.run('sampler_sample', this.#handle.address, address, row.length, mask.address, mask.length, top, drawn);
-    return { ...readSample(core, drawn), top: top === 0 ? [] : this.#top() };
+    return { ...readSample(core, drawn), top: top === 0 ? [] : readTop(core, this.#handle.address) };
   }
 
   /** The ids that the last step kept, rising; none before the first. @returns {Uint32Array} */
@@ -137,18 +138,22 @@ export class Sampler {
   dispose() {
     this.#handle.dispose();
   }
+}
 
-  /** @returns {Ranked[]} */
-  #top() {
-    const core = this.#core;
-    const { address, count } = core.take(RANKED_BYTES, 'sampler_top', this.#handle.address);
-    const at = (/** @type {number} */ row) => address + RANKED_BYTES * row;
-    return Array.from({ length: count }, (_, row) => ({
-      id: core.view.getUint32(at(row), true),
-      probability: core.view.getFloat64(at(row) + 8, true),
-      logProbability: core.view.getFloat64(at(row) + 16, true),
-    }));
-  }
+/**
+ * The most probable ids of the last step of a sampler.
+ * @param {Core} core
+ * @param {number} sampler
+ * @returns {Ranked[]}
+ */
+export function readTop(core, sampler) {
+  const { address, count } = core.take(RANKED_BYTES, 'sampler_top', sampler);
+  const at = (/** @type {number} */ row) => address + RANKED_BYTES * row;
+  return Array.from({ length: count }, (_, row) => ({
+    id: core.view.getUint32(at(row), true),
+    probability: core.view.getFloat64(at(row) + 8, true),
+    logProbability: core.view.getFloat64(at(row) + 16, true),
+  }));
 }
 
 /** @param {Core} core @param {string} name @param {number} handle */
