@@ -86,29 +86,10 @@ function show(contract, editor, machine) {
     showTokens(byId('conversation-tokens'), byId('conversation-detail'), tokens);
     byId('conversation-counts').textContent = `${counted(tokens.length, 'token')}, ${counted(rendering.findings.length, 'finding')} of special-token text.`;
     machine.clear();
-    for (const state of walked(contract, editor, rendering.state)) machine.enter(state);
+    for (const state of ['INIT', ...rendering.path]) machine.enter(state);
     byId('conversation-state').textContent = `The machine stands in ${rendering.state}.`;
     rendering.dispose();
   });
-}
-
-/**
- * States after each message, and at the end; those in between are the machine's own business.
- * @param {any} contract @param {Editor} editor @param {string} last
- */
-function walked(contract, editor, last) {
-  const states = ['INIT'];
-  const messages = editor.messages;
-  for (let count = 1; count < messages.length; count++) {
-    try {
-      const rendering = contract.template.renderRequest(editor.request(messages.slice(0, count), false));
-      states.push(rendering.state);
-      rendering.dispose();
-    } catch {
-      // A beginning that is no conversation by itself, a lone system message for example.
-    }
-  }
-  return [...states.filter((state) => state !== 'END'), last];
 }
 
 /** @param {any} contract @param {any} token */

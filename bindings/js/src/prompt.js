@@ -2,7 +2,8 @@
 
 import { Handle } from './core.js';
 import { jsonText } from './json.js';
-import { onSpecialOf } from './tokenizer.js';
+import { tokensOf } from './template.js';
+import { idsOf, onSpecialOf } from './tokenizer.js';
 
 /** @typedef {import('./core.js').Core} Core */
 /** @typedef {import('./template.js').Token} Token */
@@ -47,6 +48,28 @@ export class Assembly {
   /** What the model reads. @returns {Uint32Array} */
   get inputIds() {
     return this.#core.takeIds('assembly_ids', this.#handle.address);
+  }
+
+  /** For each id its role, part, trust class and byte ranges in the request's texts as given. @returns {Token[]} */
+  get tokens() {
+    return tokensOf(this.#core.takeJson('assembly_tokens', this.#handle.address));
+  }
+
+  /** Of the template's machine, by name; a reply goes on from there. @returns {string} */
+  get state() {
+    return this.toJSON().state;
+  }
+
+  /**
+   * What to do with a cache that holds other ids: how many of them stay, and what follows.
+   * @param {ArrayLike<number>} cached
+   * @returns {{keep: number, append: Uint32Array, lost: number, broken: {part: string, source: string} | null}}
+   */
+  delta(cached) {
+    const given = idsOf(this.#core, cached, 'cached');
+    const { address } = this.#core.putIds(given);
+    const delta = this.#core.takeJson('assembly_delta', this.#handle.address, address, given.length);
+    return { ...delta, append: Uint32Array.from(delta.append) };
   }
 
   /** All of it as plain data, the same for equal requests. @returns {Record<string, any>} */

@@ -10,7 +10,7 @@ import { onSpecialOf } from './tokenizer.js';
 /** @typedef {{source: string, offset: number, id: number, text: string}} Finding text of a special token in a caller's field; it was encoded as plain text */
 /** @typedef {{source: string, start: number, end: number}} Range bytes of a caller's field */
 
-/** @typedef {{text: string, findings: Finding[], policy_findings: number, dropped_reasoning: number[], state: string}} Report */
+/** @typedef {{text: string, findings: Finding[], policy_findings: number, dropped_reasoning: number[], state: string, path: string[]}} Report */
 
 /**
  * An id and where it comes from.
@@ -127,6 +127,11 @@ export class Rendering {
   /** Of the template's machine, by name; a reply goes on from there. */
   get state() {
     return this.#read.state;
+  }
+
+  /** The states of the machine that were entered, one for each event of the conversation. */
+  get path() {
+    return this.#read.path;
   }
 
   get #read() {
