@@ -267,6 +267,7 @@ export class Contract {
    * @param {{width?: number}} [options] logits of a row
    */
   sampler(config, prompt = [], options = {}) {
+    this.#checkProfile(config);
     return new Sampler(this.#core, config, prompt, options);
   }
 
@@ -277,7 +278,19 @@ export class Contract {
    * @param {import('./generation.js').GenerationOptions} options
    */
   generation(config, prompt, options) {
+    this.#checkProfile(config);
     return new Generation(this.#core, config, prompt, options);
+  }
+
+  /**
+   * Every part reads the same word (decisions D1). What is no configuration is for the core to refuse.
+   * @param {unknown} config
+   */
+  #checkProfile(config) {
+    const { profile, rng } = membersOf(config);
+    if (typeof profile !== 'string' || profile === this.profile || !PROFILES.includes(/** @type {Profile} */ (profile))) return;
+    const expected = `the generator of a configuration of profile ${this.profile}`;
+    throw new Slm2Error('sampling_pairing', { profile: this.profile, rng, expected });
   }
 
   /** Let go of the memory now; nothing that was made here works afterwards. */
@@ -294,6 +307,20 @@ export class Contract {
 /** @param {Core} core @param {number | undefined} maxPretoken */
 function limit(core, maxPretoken) {
   if (maxPretoken !== undefined) core.run('context_set_max_pretoken', BigInt(integer('maxPretoken', maxPretoken, 0, 2 ** 52)));
+}
+
+/**
+ * What an object, or the JSON text of one, has.
+ * @param {unknown} value
+ * @returns {Record<string, unknown>}
+ */
+function membersOf(value) {
+  if (typeof value !== 'string') return value !== null && typeof value === 'object' ? /** @type {Record<string, unknown>} */ (value) : {};
+  try {
+    return Object(JSON.parse(value));
+  } catch {
+    return {};
+  }
 }
 
 /** @param {unknown} profile @returns {Profile} */
