@@ -197,6 +197,25 @@ class EngineComposition(Protocol):
         """``(source, offset, id)`` of the texts of special tokens in callers' text (M-70)."""
 
 
+class EngineAssembly(Protocol):
+    """A prompt within its budget (contract/prompt.md)."""
+
+    def ids(self) -> list[int]:
+        """The ids of the prompt."""
+
+    def tokens(self) -> list[TokenRow]:
+        """Each id with its origin (P-52)."""
+
+    def report(self) -> str:
+        """The report as JSON, without ids and tokens (P-78)."""
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+
+    def delta(self, cached: Sequence[int]) -> str:
+        """What it keeps of a cache that holds these ids, as JSON (P-80)."""
+
+
 # Id, probability, log-probability, sizes, words, deciding numbers, the most probable tokens: see :class:`slm2.sampling.Sample`.
 SampleRow = tuple[int, float, float, tuple[int, int, int, int], int, tuple[float, ...], list[tuple[int, float, float]]]
 
@@ -382,6 +401,9 @@ class Engine(Protocol):
 
     def compose(self, request: object) -> EngineComposition:
         """What the template makes of a request: an object with ``messages`` and so on. The refusals are those of contract/template.md."""
+
+    def assemble(self, request: object, profile: Profile, on_special: str) -> EngineAssembly:
+        """A prompt within its budget; ``on_special`` is ``literal`` or ``reject``. The refusals are those of contract/prompt.md."""
 
     def reply_reader(self, state: str) -> EngineReply:
         """A reader of one reply, which begins in the state in which a prompt ended."""

@@ -110,7 +110,7 @@ ErrorCode = Literal[
     "line_break_in_value",
     "not_paired",
     "message_refused",
-    "over_budget",
+    "budget_exceeded",
     "sampling_pairing",
     "rows_length",
     "logits_length",
@@ -558,9 +558,9 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("field", "cause", "reason"),
         "{field} is refused ({cause}): {reason}",
     ),
-    "over_budget": (
-        ("prompt_tokens", "reserve", "context", "excess"),
-        "the prompt has {prompt_tokens} tokens and {reserve} are reserved, {excess} more than the context of {context}; shorten it or reserve less",
+    "budget_exceeded": (
+        ("needed", "available", "parts"),
+        "the prompt has {needed} tokens after every step that the request allows, and {available} are available; allow more steps, raise the budget or shorten what no step removes",
     ),
     "sampling_pairing": (
         ("profile", "rng", "expected"),

@@ -139,7 +139,7 @@ def test_a_request_that_does_not_fit_is_refused_without_its_policy():
     request = {**json.loads(EXAMPLE.read_text(encoding="utf-8")), "budget": {"context": 1000, "reserve": 500}}
     result = run("assemble", "-", "--engine", "native", "--explain", stdin=dumped(request))
     assert (result.status, result.out) == (3, b"")
-    assert (result.error["code"], result.error["reserve"], result.error["context"]) == ("over_budget", 500, 1000)
+    assert (result.error["code"], result.error["needed"], result.error["available"]) == ("budget_exceeded", 986, 500)
     assert result.error["excess"] == result.error["prompt_tokens"] - 500
     assert b"Alder" not in result.err
 

@@ -110,7 +110,7 @@ def test_refusals_have_the_fields_of_the_table() -> None:
         names, _ = ERRORS[error["code"]]
         assert tuple(error["fields"]) == tuple(names), error
     shown = {error["code"] for error in refusals}
-    assert {"ill_formed_text", "unfinished_text", "stream_closed", "structural_id", "over_budget", "json_duplicate_key"} <= shown
+    assert {"ill_formed_text", "unfinished_text", "stream_closed", "structural_id", "budget_exceeded", "json_duplicate_key"} <= shown
     assert {"pretoken_too_long", "limit_out_of_range", "output_too_small", "text_closed"} <= shown
 
 

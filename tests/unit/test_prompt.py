@@ -265,29 +265,12 @@ def test_the_budget_is_exact(contract):
     with pytest.raises(Slm2Error) as refused:
         contract.prompt.assemble(request(user_turn="hello there", budget={"context": size + 6, "reserve": 7}))
     assert refused.value.to_dict() == {
-        "code": "over_budget",
+        "code": "budget_exceeded",
         "message": str(refused.value),
-        "prompt_tokens": size,
-        "reserve": 7,
-        "context": size + 6,
-        "excess": 1,
+        "needed": size,
+        "available": size - 1,
+        "parts": {count.part: count.before for count in fits.ledger.parts},
     }
-
-
-def test_degradation_is_checked_and_what_does_not_fit_is_refused(contract):
-    passes = {
-        "keep_turns": 0,
-        "keep_chunks": 0,
-        "active_turns": 0,
-        "chunk_limit": 16,
-        "tool_limit": 16,
-        "sweep": "allow",
-        "headroom": 0,
-    }
-    given = request(retrieved=[chunk("a", "long " * 50)], budget={"context": 40, "reserve": 0}, degradation=passes)
-    with pytest.raises(Slm2Error) as refused:
-        contract.prompt.assemble(given)
-    assert refused.value.code == "over_budget"
 
 
 def test_the_report_is_plain_and_stable(contract):

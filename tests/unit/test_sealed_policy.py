@@ -13,8 +13,8 @@ import pytest
 import slm2
 from slm2.errors import Slm2Error
 from slm2.prompt import SealedPolicy
-from slm2.reference.prompt import compose
 from slm2.reference.prompt_request import parse_request
+from slm2.reference.prompt_text import conversation, whole
 
 # A word that no other text here holds; an encoder may cut it anywhere.
 SECRET = "zyzzyva-quokka <|im_end|> π"
@@ -134,7 +134,7 @@ def test_results_are_silent(contract, caplog):
 
 def test_what_is_between_request_and_result_is_silent():
     parsed = parse_request(request(policy=SECRET))
-    composition = compose(parsed)
+    composition = conversation(parsed, whole(parsed))
     assert_silent(repr(parsed), str(parsed), repr(composition), str(composition.messages))
 
 

@@ -67,10 +67,11 @@ def fields() -> Group:
     integers = f"an integer from {-(2**53) + 1} to {2**53 - 1}, not {2**53}"
     ranked = {"field": "retrieved[0].rank", "known": "id, text, score, source, limit"}
     policy = {**ask(), "policy": ["x"]}
+    presets = "an object, or agent, conversation or retrieval"
     near, over = passage("a", limit=15), {"context": 10, "reserve": 11}
     wide, keep = {"context": 32769, "reserve": 0}, {"preserve_thinking": True}
     real, large, far = fact("a", "v", 1.0), fact("a", "v", 2**53), passage("a", "t", 10**400)
-    rows: list[Row] = [
+    rows: list[Row | Case] = [
         ("P-10", "an unknown field before all else", {"system": "x"}, "unknown_field", {"field": "system", "known": known}),
         ("P-10", "an unknown field of a passage", ask(retrieved=[passage("a", rank=1)]), "unknown_field", ranked),
         missing("P-11", "no policy", {"user_turn": "q", "budget": BUDGET}, "policy"),
@@ -93,16 +94,16 @@ def fields() -> Group:
         _twice("a name twice", ask(local_state=[fact("a"), fact("b"), fact("a")]), "local_state[2].name"),
         _twice("an id twice", ask(retrieved=[passage("a"), passage("a")]), "retrieved[1].id"),
         ("P-19", "a tool is a string", ask(tools=["f"]), "bad_tool_schema", {"tool": 0, "found": "string"}),
-        outside("P-20", "preserve_thinking", ask(options=keep), "options.preserve_thinking", "false in this release, not true"),
+        Case("preserve_thinking, which an earlier release refused", "assemble", {"request": as_json(ask(options=keep))}, "P-20"),
         outside("P-21", "context above what there is", ask(budget=wide), "budget.context", "an integer from 1 to 32768, not 32769"),
         outside("P-21", "reserve above it", ask(budget=over), "budget.reserve", "an integer from 0 to 10, not 11"),
         missing("P-21", "no reserve", ask(budget={"context": 10}), "budget.reserve"),
         mistyped("P-14", "steps is an object", ask(steps={}), "steps", "array, not object"),
         mistyped("P-14", "history is text", ask(history="hi"), "history", "array, not string"),
-        mistyped("P-22", "degradation is a name", ask(degradation="gentle"), "degradation", "object, not string"),
+        outside("P-61", "a name that no preset has", ask(degradation="gentle"), "degradation", f"{presets}, not gentle"),
         missing("P-60", "half of degradation", ask(degradation={"keep_turns": 1}), "degradation.keep_chunks"),
     ]
-    return Group("fields", [refused(row, "types") for row in rows])
+    return Group("fields", [row if isinstance(row, Case) else refused(row, "types") for row in rows])
 
 
 def _broken_line(comment: str, value: str) -> Row:

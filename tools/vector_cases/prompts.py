@@ -22,6 +22,8 @@ FLAGS = {
 }
 
 BUDGET = {"context": 4096, "reserve": 256}
+
+
 def ask(policy: str = "Be brief.", user_turn: object = "Is it open?", **fields: object) -> dict[str, Any]:
     """A request; budget and texts are there unless a row says otherwise."""
     return {"policy": policy, "user_turn": user_turn, "budget": BUDGET, **fields}
@@ -54,7 +56,17 @@ EXAMPLE = ask(
     options={"enable_thinking": False},
     budget={"context": 512, "reserve": 64},
 )
-EXAMPLE_TOKENS = 112
+EXAMPLE_PARTS = {
+    "policy": 3,
+    "user_turn": 4,
+    "steps": 0,
+    "local_state": 15,
+    "retrieved": 22,
+    "history": 3,
+    "tools": 0,
+    "program": 65,
+}
+EXAMPLE_TOKENS = sum(EXAMPLE_PARTS.values())
 ROUND = [assistant("", reasoning_content="R", tool_calls=[call("f", {"a": 1}, id="c")]), tool("res", tool_call_id="c")]
 TURN = [user("a"), assistant("b")]
 DEGRADATION = {"keep_turns": 4, "keep_chunks": 2, "active_turns": 1, "chunk_limit": 64, "tool_limit": 64, "sweep": "allow", "headroom": 0}
@@ -177,10 +189,10 @@ def budgets() -> Group:
     exact = {**EXAMPLE, "budget": {"context": size + 64, "reserve": 64}}
     short = {**EXAMPLE, "budget": {"context": size + 63, "reserve": 64}}
     none = {**EXAMPLE, "budget": {"context": size, "reserve": 0}}
-    over = {"prompt_tokens": size, "reserve": 64, "context": size + 63, "excess": 1}
+    over = {"needed": size, "available": size - 1, "parts": EXAMPLE_PARTS}
     cases = [
         assembled("P-50", "exactly full", exact, "budget", escapes=told),
-        Case("one too many", "assemble", {"request": as_json(short)}, "P-50", error=("over_budget", over), flags=("budget",)),
+        Case("one too many", "assemble", {"request": as_json(short)}, "P-72", error=("budget_exceeded", over), flags=("budget",)),
         assembled("P-50", "nothing reserved, exactly full", none, "budget", escapes=told),
     ]
     return Group("budget", cases)

@@ -6,7 +6,7 @@ using System.Runtime.CompilerServices;
 
 namespace Slm2
 {
-    /// <summary>What hosts compare the bits of: portable functions, and rows of logits of a recipe (contract/sampling.md, S-70).</summary>
+    /// <summary>What hosts compare the bits of: portable functions, rows of logits of a recipe (contract/sampling.md, S-70), digests.</summary>
     internal sealed unsafe class Conformance
     {
         private readonly ContractState contract;
@@ -26,6 +26,20 @@ namespace Slm2
                     context.Check(Native.slm2_portable(context.Handle, function, address, (UIntPtr)values.Length));
                 }
             }
+        }
+
+        internal byte[] Sha256(byte[] bytes)
+        {
+            byte[] digest = new byte[32];
+            using (Context context = contract.Rent())
+            {
+                fixed (byte* from = Context.Pinned(bytes))
+                fixed (byte* to = digest)
+                {
+                    context.Check(Native.slm2_sha256(context.Handle, from, (UIntPtr)bytes.Length, to));
+                }
+            }
+            return digest;
         }
 
         internal float[] Logits(ulong seed, ulong step, double scale, double head, bool bfloat16, int width)

@@ -54,6 +54,7 @@ namespace Slm2
             info = (Json.Members)Json.Read(state.Info());
             Tokenizer = new Tokenizer(state, profile);
             Template = new Template(state, profile);
+            Prompt = new Prompt(state, profile);
         }
 
         /// <summary>Under which profile.</summary>
@@ -64,6 +65,9 @@ namespace Slm2
 
         /// <summary>Conversations to ids.</summary>
         public Template Template { get; }
+
+        /// <summary>Requests to prompts that fit.</summary>
+        public Prompt Prompt { get; }
 
         /// <summary>Of the contract that the artifact was sealed for.</summary>
         public int ContractVersion => (int)(long)info["contract_version"];

@@ -320,8 +320,8 @@ namespace Slm2
         /// <summary>Fields: <c>field</c>, <c>cause</c>, <c>reason</c>.</summary>
         public const string MessageRefused = "message_refused";
 
-        /// <summary>Fields: <c>prompt_tokens</c>, <c>reserve</c>, <c>context</c>, <c>excess</c>.</summary>
-        public const string OverBudget = "over_budget";
+        /// <summary>Fields: <c>needed</c>, <c>available</c>, <c>parts</c>.</summary>
+        public const string BudgetExceeded = "budget_exceeded";
 
         /// <summary>Fields: <c>profile</c>, <c>rng</c>, <c>expected</c>.</summary>
         public const string SamplingPairing = "sampling_pairing";

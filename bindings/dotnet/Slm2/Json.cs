@@ -8,7 +8,7 @@ namespace Slm2
 {
     /// <summary>JSON of the library's results and for its requests; what callers wrote themselves is handed on unread.</summary>
     /// <remarks>
-    /// Values are null, bool, long, double, string, <see cref="List{T}"/> of object and <see cref="Members"/>. It reads what the library
+    /// Values are null, bool, long (above its range ulong), double, string, <see cref="List{T}"/> of object and <see cref="Members"/>. It reads what the library
     /// wrote, and is no judge of JSON: that is the library's own reader (contract/template.md, M-30 to M-38).
     /// </remarks>
     internal static class Json
@@ -340,6 +340,11 @@ namespace Slm2
                 if (long.TryParse(digits, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out integer))
                 {
                     return integer;
+                }
+                ulong large;
+                if (ulong.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out large))
+                {
+                    return large;
                 }
                 double number;
                 if (!double.TryParse(digits, NumberStyles.Float, CultureInfo.InvariantCulture, out number))

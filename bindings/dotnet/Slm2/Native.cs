@@ -106,6 +106,14 @@ namespace Slm2
         [DllImport(Library)] internal static extern uint slm2_generation_sampler(ContextHandle context, GenerationHandle generation, out IntPtr sampler);
         [DllImport(Library)] internal static extern uint slm2_generation_result(ContextHandle context, GenerationHandle generation, byte* json, UIntPtr capacity, out UIntPtr length);
 
+        [DllImport(Library)] internal static extern uint slm2_assemble(ContextHandle context, ContractHandle contract, uint profile, uint onSpecial, byte* request, UIntPtr length, out AssemblyHandle assembly);
+        [DllImport(Library)] internal static extern void slm2_assembly_free(IntPtr assembly);
+        [DllImport(Library)] internal static extern uint slm2_assembly_ids(ContextHandle context, AssemblyHandle assembly, uint* ids, UIntPtr capacity, out UIntPtr count);
+        [DllImport(Library)] internal static extern uint slm2_assembly_json(ContextHandle context, AssemblyHandle assembly, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_assembly_report(ContextHandle context, AssemblyHandle assembly, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_assembly_tokens(ContextHandle context, AssemblyHandle assembly, byte* json, UIntPtr capacity, out UIntPtr length);
+        [DllImport(Library)] internal static extern uint slm2_assembly_delta(ContextHandle context, AssemblyHandle assembly, uint* cached, UIntPtr count, byte* json, UIntPtr capacity, out UIntPtr length);
+
         [DllImport(Library)] internal static extern uint slm2_session_new(ContextHandle context, ContractHandle contract, uint profile, byte* options, UIntPtr length, out SessionHandle session);
         [DllImport(Library)] internal static extern uint slm2_session_restore(ContextHandle context, ContractHandle contract, byte* checkpoint, UIntPtr length, out SessionHandle session);
         [DllImport(Library)] internal static extern uint slm2_session_fork(ContextHandle context, SessionHandle session, out SessionHandle fork);
@@ -138,6 +146,7 @@ namespace Slm2
         [DllImport(Library)] internal static extern uint slm2_generator_state(ContextHandle context, GeneratorHandle generator, byte* state, UIntPtr capacity, out UIntPtr length);
         [DllImport(Library)] internal static extern uint slm2_generator_restore(ContextHandle context, GeneratorHandle generator, byte* state, UIntPtr length);
         [DllImport(Library)] internal static extern uint slm2_portable(ContextHandle context, uint function, double* values, UIntPtr count);
+        [DllImport(Library)] internal static extern uint slm2_sha256(ContextHandle context, byte* bytes, UIntPtr length, byte* digest);
         [DllImport(Library)] internal static extern uint slm2_recipe_logits(ContextHandle context, ulong seed, ulong step, double scale, double head, uint bfloat16, float* logits, UIntPtr width);
         [DllImport(Library)] internal static extern uint slm2_recipe_history(ContextHandle context, ulong seed, UIntPtr width, uint* ids, UIntPtr count);
     }
@@ -240,6 +249,15 @@ namespace Slm2
         protected override bool ReleaseHandle()
         {
             Native.slm2_generation_free(handle);
+            return true;
+        }
+    }
+
+    internal sealed class AssemblyHandle : Handle
+    {
+        protected override bool ReleaseHandle()
+        {
+            Native.slm2_assembly_free(handle);
             return true;
         }
     }

@@ -9,6 +9,8 @@ namespace Slm2
         private readonly ContractState contract;
         private readonly ChunksHandle handle;
         private readonly object gate = new object();
+        /// <summary>A high surrogate at the end of a part: its other half may come with the next (T-15).</summary>
+        private string held = "";
 
         internal ChunkEncoder(ContractState contract, Profile profile)
         {
@@ -36,24 +38,56 @@ namespace Slm2
             }
         }
 
+        /// <summary>The ids that are certain with this part, which may end inside a pair of surrogates.</summary>
+        /// <exception cref="Slm2Exception"><c>pretoken_too_long</c>, which ends the text; <c>text_closed</c></exception>
+        public uint[] Push(string part)
+        {
+            if (part == null)
+            {
+                throw new ArgumentNullException(nameof(part));
+            }
+            lock (gate)
+            {
+                string text = held + part;
+                held = text.Length > 0 && char.IsHighSurrogate(text[text.Length - 1]) ? text.Substring(text.Length - 1) : "";
+                return Taken(Context.Bytes(text.Substring(0, text.Length - held.Length)));
+            }
+        }
+
         /// <summary>The ids that are certain with these bytes.</summary>
         /// <exception cref="Slm2Exception"><c>pretoken_too_long</c>, which ends the text; <c>text_closed</c></exception>
         public uint[] Push(byte[] utf8)
         {
             lock (gate)
             {
-                using (Context context = contract.Rent())
+                byte[] before = Released();
+                byte[] all = new byte[before.Length + utf8.Length];
+                before.CopyTo(all, 0);
+                utf8.CopyTo(all, before.Length);
+                return Taken(all);
+            }
+        }
+
+        private byte[] Released()
+        {
+            byte[] bytes = Context.Bytes(held);
+            held = "";
+            return bytes;
+        }
+
+        private uint[] Taken(byte[] utf8)
+        {
+            using (Context context = contract.Rent())
+            {
+                fixed (byte* address = Context.Pinned(utf8))
                 {
-                    fixed (byte* address = Context.Pinned(utf8))
-                    {
-                        UIntPtr count;
-                        return context.Ids(Native.slm2_chunks_push(context.Handle, handle, address, (UIntPtr)utf8.Length, null, UIntPtr.Zero, out count));
-                    }
+                    UIntPtr count;
+                    return context.Ids(Native.slm2_chunks_push(context.Handle, handle, address, (UIntPtr)utf8.Length, null, UIntPtr.Zero, out count));
                 }
             }
         }
 
-        /// <summary>The ids that what waits would have if the text ended here; it goes on all the same.</summary>
+        /// <summary>The ids that the bytes that wait would have if the text ended here; it goes on all the same.</summary>
         public uint[] Rest()
         {
             lock (gate)
@@ -71,10 +105,15 @@ namespace Slm2
         {
             lock (gate)
             {
+                uint[] before = held.Length > 0 ? Taken(Released()) : new uint[0];
                 using (Context context = contract.Rent())
                 {
                     UIntPtr count;
-                    return context.Ids(Native.slm2_chunks_finish(context.Handle, handle, null, UIntPtr.Zero, out count));
+                    uint[] rest = context.Ids(Native.slm2_chunks_finish(context.Handle, handle, null, UIntPtr.Zero, out count));
+                    uint[] ids = new uint[before.Length + rest.Length];
+                    before.CopyTo(ids, 0);
+                    rest.CopyTo(ids, before.Length);
+                    return ids;
                 }
             }
         }

@@ -19,6 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The function exp.
+#define SLM2_EXP 0
+
+// The natural logarithm.
+#define SLM2_LOG 1
+
+// The logarithm of 1 + x.
+#define SLM2_LOG1P 2
+
 // Changes when a function, a struct or a meaning of this header changes in a way that callers see.
 #define SLM2_ABI_VERSION 1
 
@@ -39,15 +48,6 @@
 
 // They stand for their text.
 #define SLM2_SPECIAL_BYTES 2
-
-// The function exp.
-#define SLM2_EXP 0
-
-// The natural logarithm.
-#define SLM2_LOG 1
-
-// The logarithm of 1 + x.
-#define SLM2_LOG1P 2
 
 // Logits of a row of Qwen3-0.6B.
 #define SLM2_WIDTH 151936
@@ -87,6 +87,9 @@
 
 // No id.
 #define SLM2_NO_ID UINT32_MAX
+
+// An assembled prompt. Made with `slm2_assemble`.
+typedef struct slm2_assembly slm2_assembly;
 
 // The ids of a text that arrives in parts. Made with `slm2_chunks_new`.
 typedef struct slm2_chunks slm2_chunks;
@@ -181,6 +184,25 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
+// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
+slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
+
+// The row of logits of a recipe (S-70).
+slm2_status slm2_recipe_logits(slm2_context *context,
+                               uint64_t seed,
+                               uint64_t step,
+                               double scale,
+                               double head,
+                               uint32_t bfloat16,
+                               float *logits,
+                               size_t width);
+
+// The history of a recipe: `count` ids below `width` (S-73).
+slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
+
+// The SHA-256 of bytes, 32 bytes to `digest`.
+slm2_status slm2_sha256(slm2_context *context, const uint8_t *bytes, size_t length, uint8_t *digest);
+
 // `SLM2_ABI_VERSION` of the library.
 uint32_t slm2_abi_version(void);
 
@@ -228,6 +250,39 @@ slm2_status slm2_contract_template_section(slm2_context *context,
                                            uint8_t *bytes,
                                            size_t capacity,
                                            size_t *length);
+
+// Assemble a request: JSON, an object of contract/prompt.md, whose refusals these are.
+slm2_status slm2_assemble(slm2_context *context,
+                          const slm2_contract *contract,
+                          uint32_t profile,
+                          uint32_t on_special,
+                          const uint8_t *request,
+                          size_t length,
+                          slm2_assembly **assembly);
+
+// Free it; NULL is none.
+void slm2_assembly_free(slm2_assembly *assembly);
+
+// The ids of the prompt.
+slm2_status slm2_assembly_ids(slm2_context *context, const slm2_assembly *assembly, uint32_t *ids, size_t capacity, size_t *count);
+
+// All of it as JSON (contract/prompt.md, the report, with `input_ids` and `tokens`).
+slm2_status slm2_assembly_json(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// The report alone: without `input_ids` and `tokens`.
+slm2_status slm2_assembly_report(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// Each id with its origin as JSON, in the rows of `slm2_rendering_tokens`.
+slm2_status slm2_assembly_tokens(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// What to do with a model's cache that holds `cached` ids, as JSON: `keep`, `append`, `lost` and `broken`.
+slm2_status slm2_assembly_delta(slm2_context *context,
+                                const slm2_assembly *assembly,
+                                const uint32_t *cached,
+                                size_t count,
+                                uint8_t *json,
+                                size_t capacity,
+                                size_t *length);
 
 // A sampler at the beginning of its stream, of a configuration in JSON (all fields of contract/sampling.md), the ids that the model
 // has seen, and the number of logits of a row (`SLM2_WIDTH` but in tests).
@@ -300,22 +355,6 @@ slm2_status slm2_generator_state(slm2_context *context, const slm2_generator *ge
 
 // As `slm2_sampler_restore`.
 slm2_status slm2_generator_restore(slm2_context *context, slm2_generator *generator, const uint8_t *state, size_t length);
-
-// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
-slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
-
-// The row of logits of a recipe (S-70).
-slm2_status slm2_recipe_logits(slm2_context *context,
-                               uint64_t seed,
-                               uint64_t step,
-                               double scale,
-                               double head,
-                               uint32_t bfloat16,
-                               float *logits,
-                               size_t width);
-
-// The history of a recipe: `count` ids below `width` (S-73).
-slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
 
 // A generation of a configuration in JSON, with the arguments of `slm2_sampler_new` and what becomes of ids of special tokens that do
 // not stop it.
@@ -854,6 +893,39 @@ slm2_status slm2_reply_message(slm2_context *context, const slm2_reply *reply, u
 // The name of the state in which the machine is.
 slm2_status slm2_reply_state(slm2_context *context, const slm2_reply *reply, uint8_t *name, size_t capacity, size_t *length);
 
+// Assemble a request: JSON, an object of contract/prompt.md, whose refusals these are.
+slm2_status slm2_assemble(slm2_context *context,
+                          const slm2_contract *contract,
+                          uint32_t profile,
+                          uint32_t on_special,
+                          const uint8_t *request,
+                          size_t length,
+                          slm2_assembly **assembly);
+
+// Free it; NULL is none.
+void slm2_assembly_free(slm2_assembly *assembly);
+
+// The ids of the prompt.
+slm2_status slm2_assembly_ids(slm2_context *context, const slm2_assembly *assembly, uint32_t *ids, size_t capacity, size_t *count);
+
+// All of it as JSON (contract/prompt.md, the report, with `input_ids` and `tokens`).
+slm2_status slm2_assembly_json(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// The report alone: without `input_ids` and `tokens`.
+slm2_status slm2_assembly_report(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// Each id with its origin as JSON, in the rows of `slm2_rendering_tokens`.
+slm2_status slm2_assembly_tokens(slm2_context *context, const slm2_assembly *assembly, uint8_t *json, size_t capacity, size_t *length);
+
+// What to do with a model's cache that holds `cached` ids, as JSON: `keep`, `append`, `lost` and `broken`.
+slm2_status slm2_assembly_delta(slm2_context *context,
+                                const slm2_assembly *assembly,
+                                const uint32_t *cached,
+                                size_t count,
+                                uint8_t *json,
+                                size_t capacity,
+                                size_t *length);
+
 // A sampler at the beginning of its stream, of a configuration in JSON (all fields of contract/sampling.md), the ids that the model
 // has seen, and the number of logits of a row (`SLM2_WIDTH` but in tests).
 slm2_status slm2_sampler_new(slm2_context *context,
@@ -925,22 +997,6 @@ slm2_status slm2_generator_state(slm2_context *context, const slm2_generator *ge
 
 // As `slm2_sampler_restore`.
 slm2_status slm2_generator_restore(slm2_context *context, slm2_generator *generator, const uint8_t *state, size_t length);
-
-// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
-slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
-
-// The row of logits of a recipe (S-70).
-slm2_status slm2_recipe_logits(slm2_context *context,
-                               uint64_t seed,
-                               uint64_t step,
-                               double scale,
-                               double head,
-                               uint32_t bfloat16,
-                               float *logits,
-                               size_t width);
-
-// The history of a recipe: `count` ids below `width` (S-73).
-slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
 
 // A generation of a configuration in JSON, with the arguments of `slm2_sampler_new` and what becomes of ids of special tokens that do
 // not stop it.
@@ -1040,6 +1096,25 @@ slm2_status slm2_session_cached_ids(slm2_context *context, const slm2_session *s
 
 // The conversation so far, a JSON array of messages.
 slm2_status slm2_session_messages(slm2_context *context, const slm2_session *session, uint8_t *json, size_t capacity, size_t *length);
+
+// A function of `SLM2_EXP` and so on of each of some float64, in their place: what a host compares with the bits of another.
+slm2_status slm2_portable(slm2_context *context, uint32_t function, double *values, size_t count);
+
+// The row of logits of a recipe (S-70).
+slm2_status slm2_recipe_logits(slm2_context *context,
+                               uint64_t seed,
+                               uint64_t step,
+                               double scale,
+                               double head,
+                               uint32_t bfloat16,
+                               float *logits,
+                               size_t width);
+
+// The history of a recipe: `count` ids below `width` (S-73).
+slm2_status slm2_recipe_history(slm2_context *context, uint64_t seed, size_t width, uint32_t *ids, size_t count);
+
+// The SHA-256 of bytes, 32 bytes to `digest`.
+slm2_status slm2_sha256(slm2_context *context, const uint8_t *bytes, size_t length, uint8_t *digest);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -23,9 +23,11 @@
 // Said once for all above.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod conformance;
 pub mod context;
 pub mod contract;
 mod memory;
+pub mod prompt;
 pub mod sampling;
 pub mod session;
 pub mod stream;

@@ -1,7 +1,7 @@
 //! Logits to ids (contract/sampling.md).
 
 use slm2_core::Error;
-use slm2_core::sampling::{GenerationConfig, Generator, Numbers, Outcome, Recipe, Sampler as CoreSampler, Seed, math};
+use slm2_core::sampling::{GenerationConfig, Generator, Numbers, Outcome, Sampler as CoreSampler, Seed};
 
 use crate::context::{Context, Status, call};
 use crate::contract::{Contract, json};
@@ -46,13 +46,6 @@ pub struct Ranked {
     /// Its natural logarithm.
     pub log_probability: f64,
 }
-
-/// The function exp.
-pub const SLM2_EXP: u32 = 0;
-/// The natural logarithm.
-pub const SLM2_LOG: u32 = 1;
-/// The logarithm of 1 + x.
-pub const SLM2_LOG1P: u32 = 2;
 
 /// Logits of a row of Qwen3-0.6B.
 pub const SLM2_WIDTH: usize = 151_936;
@@ -254,40 +247,4 @@ unsafe fn put_position(address: *mut u64, generator: &Generator) -> Result<(), E
         *half = u64::try_from(position >> shift & u128::from(u64::MAX)).unwrap_or_default();
     }
     Ok(())
-}
-
-/// A function of [`SLM2_EXP`] and so on of each of some float64, in their place: what a host compares with the bits of another.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn slm2_portable(context: *mut Context, function: u32, values: *mut f64, count: usize) -> Status {
-    let work = |_: &mut Context| unsafe {
-        let apply = match function {
-            SLM2_EXP => math::exp,
-            SLM2_LOG => math::log,
-            SLM2_LOG1P => math::log1p,
-            other => return Err(Error::invalid_value("function", "0 (exp), 1 (log) or 2 (log1p)", &other.to_string())),
-        };
-        slice_mut(values, count, "values")?.iter_mut().for_each(|value| *value = apply(*value));
-        Ok(())
-    };
-    unsafe { call(context, work) }
-}
-
-/// The row of logits of a recipe (S-70).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn slm2_recipe_logits(
-    context: *mut Context, seed: u64, step: u64, scale: f64, head: f64, bfloat16: u32, logits: *mut f32, width: usize,
-) -> Status {
-    let recipe = Recipe { seed, step, scale, head, bfloat16: bfloat16 != 0 };
-    unsafe { call(context, |_| slice_mut(logits, width, "logits").map(|row| recipe.write(row))) }
-}
-
-/// The history of a recipe: `count` ids below `width` (S-73).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn slm2_recipe_history(context: *mut Context, seed: u64, width: usize, ids: *mut u32, count: usize) -> Status {
-    let work = |_: &mut Context| unsafe {
-        let history = Recipe { seed, step: 0, scale: 0.0, head: 0.0, bfloat16: false }.history(count as u64, width as u64);
-        slice_mut(ids, count, "ids")?.copy_from_slice(&history);
-        Ok(())
-    };
-    unsafe { call(context, work) }
 }

@@ -520,6 +520,11 @@ static void generators(void) {
     CHECK(values[0] == 0.0);
     REFUSED(slm2_portable(context, 3, values, 1), "invalid_value");
     NULL_REFUSED(slm2_portable(context, SLM2_EXP, NULL, 1));
+    uint8_t digest[32];
+    OK(slm2_sha256(context, bytes("abc"), 3, digest));
+    CHECK(digest[0] == 0xba && digest[1] == 0x78 && digest[31] == 0xad); /* FIPS 180-4 */
+    NULL_REFUSED(slm2_sha256(context, NULL, 3, digest));
+    NULL_REFUSED(slm2_sha256(context, bytes("abc"), 3, NULL));
 }
 
 static slm2_status new_generation(uint32_t special, slm2_generation **generation) {
@@ -627,6 +632,38 @@ static void sessions(void) {
     slm2_session_free(NULL);
 }
 
+static void prompts(void) {
+    const char *request = "{\"policy\": \"Be brief.\", \"user_turn\": \"Hi\", \"budget\": {\"context\": 512, \"reserve\": 64}}";
+    const char *tight = "{\"policy\": \"Be brief.\", \"user_turn\": \"Hi\", \"budget\": {\"context\": 8, \"reserve\": 4}}";
+    slm2_assembly *assembly = NULL;
+    uint32_t ids[64];
+    size_t count = 0, length = 0;
+    OK(slm2_assemble(context, contract, SLM2_PROFILE_CONTRACT, SLM2_ON_SPECIAL_LITERAL, bytes(request), strlen(request), &assembly));
+    OK(slm2_assembly_ids(context, assembly, ids, 64, &count));
+    CHECK(count > 9 && ids[0] == 151644);
+    OK(slm2_assembly_json(context, assembly, JSON));
+    text[length] = 0;
+    CHECK(strstr(text, "\"input_ids\": [151644, ") != NULL && strstr(text, "\"tokens\"") != NULL);
+    OK(slm2_assembly_report(context, assembly, JSON));
+    text[length] = 0;
+    CHECK(strstr(text, "\"input_ids\"") == NULL);
+    OK(slm2_assembly_tokens(context, assembly, JSON));
+    OK(slm2_assembly_delta(context, assembly, ids, 3, JSON));
+    text[length] = 0;
+    CHECK(strstr(text, "{\"keep\": 3, \"append\": [") == text);
+    slm2_assembly_free(assembly);
+    slm2_assembly_free(NULL);
+    REFUSED(slm2_assemble(context, contract, 0, 0, bytes(tight), strlen(tight), &assembly), "budget_exceeded");
+    CHECK(assembly == NULL);
+    REFUSED(slm2_assemble(context, contract, 0, 0, bytes("["), 1, &assembly), "json_invalid");
+    NULL_REFUSED(slm2_assemble(context, NULL, 0, 0, bytes(request), strlen(request), &assembly));
+    NULL_REFUSED(slm2_assembly_ids(context, NULL, ids, 64, &count));
+    NULL_REFUSED(slm2_assembly_json(context, NULL, JSON));
+    NULL_REFUSED(slm2_assembly_report(context, NULL, JSON));
+    NULL_REFUSED(slm2_assembly_tokens(context, NULL, JSON));
+    NULL_REFUSED(slm2_assembly_delta(context, NULL, ids, 3, JSON));
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: abi ARTIFACT\n");
@@ -646,6 +683,7 @@ int main(int argc, char **argv) {
     generators();
     generations();
     sessions();
+    prompts();
     slm2_contract_free(contract);
     slm2_context_free(context);
     printf("%d checks, %d failures\n", checks, failures);

@@ -26,6 +26,8 @@ pub enum Value {
     Text(String),
     /// Texts of special tokens in a caller's text.
     Findings(Vec<SpecialText>),
+    /// A count for each of several names.
+    Counts(Vec<(&'static str, u64)>),
 }
 
 /// The text of a special token in a text of a caller.
@@ -119,7 +121,7 @@ impl fmt::Display for Value {
         match self {
             Self::Int(number) => write!(formatter, "{number}"),
             Self::Text(text) => formatter.write_str(text),
-            Self::Findings(_) => formatter.write_str(&JsonValue::from(self).to_json()),
+            Self::Findings(_) | Self::Counts(_) => formatter.write_str(&JsonValue::from(self).to_json()),
         }
     }
 }
@@ -142,6 +144,7 @@ impl From<&Value> for JsonValue {
             Value::Int(number) => (*number).into(),
             Value::Text(text) => text.as_str().into(),
             Value::Findings(findings) => Self::Array(findings.iter().map(SpecialText::to_value).collect()),
+            Value::Counts(counts) => Self::object(counts.iter().map(|(name, count)| (*name, (*count).into()))),
         }
     }
 }

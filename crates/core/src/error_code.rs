@@ -192,6 +192,18 @@ pub enum ErrorCode {
     NoPrompt,
     /// Fields: `reason`.
     CheckpointRefused,
+    /// Fields: `field`, `found`.
+    BadIdentifier,
+    /// Fields: `field`, `found`.
+    DuplicateIdentifier,
+    /// Fields: `field`.
+    LineBreakInValue,
+    /// Fields: `field`, `index`, `reason`.
+    NotPaired,
+    /// Fields: `field`, `cause`, `reason`.
+    MessageRefused,
+    /// Fields: `needed`, `available`, `parts`.
+    BudgetExceeded,
     /// Fields: `profile`, `rng`, `expected`.
     SamplingPairing,
     /// Fields: `found`, `expected`.
@@ -310,6 +322,12 @@ impl ErrorCode {
             Self::ReplyRefused => "reply_refused",
             Self::NoPrompt => "no_prompt",
             Self::CheckpointRefused => "checkpoint_refused",
+            Self::BadIdentifier => "bad_identifier",
+            Self::DuplicateIdentifier => "duplicate_identifier",
+            Self::LineBreakInValue => "line_break_in_value",
+            Self::NotPaired => "not_paired",
+            Self::MessageRefused => "message_refused",
+            Self::BudgetExceeded => "budget_exceeded",
             Self::SamplingPairing => "sampling_pairing",
             Self::LogitsLength => "logits_length",
             Self::LogitsInvalid => "logits_invalid",
@@ -534,6 +552,14 @@ impl ErrorCode {
             }
             Self::NoPrompt => "no prompt waits for a reply, or the reply has no ids; extend the session before",
             Self::CheckpointRefused => "the checkpoint is refused: {reason}",
+            Self::BadIdentifier => "{field} must match [A-Za-z0-9_.:/-]{{1,128}}; {found} came",
+            Self::DuplicateIdentifier => "{field} {found} occurs twice",
+            Self::LineBreakInValue => "{field} must not hold U+000A or U+000D",
+            Self::NotPaired => "{field} does not pair at message {index}: {reason}",
+            Self::MessageRefused => "{field} is refused ({cause}): {reason}",
+            Self::BudgetExceeded => {
+                "the prompt has {needed} tokens after every step that the request allows, and {available} are available; allow more steps, raise the budget or shorten what no step removes"
+            }
             Self::SamplingPairing => {
                 "profile {profile} draws from {expected}; {rng} came, whose stream it does not define"
             }

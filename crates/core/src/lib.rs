@@ -20,6 +20,7 @@ mod findings;
 mod generation;
 mod ids;
 mod json;
+pub mod prompt;
 pub mod sampling;
 mod session;
 mod stream;

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
-use slm2_core::{Error, ErrorCode, Profile, SpecialPolicy, Unit, Value};
+use slm2_core::{Error, ErrorCode, OnSpecial, Profile, SpecialPolicy, Unit, Value};
 
 use crate::errors;
 
@@ -71,6 +71,10 @@ pub(crate) fn profile(value: &Bound<'_, PyAny>) -> PyResult<Profile> {
 
 pub(crate) fn special(value: &Bound<'_, PyAny>) -> PyResult<SpecialPolicy> {
     named(value, SpecialPolicy::from_name, "special", "refuse, skip or bytes")
+}
+
+pub(crate) fn on_special(value: &Bound<'_, PyAny>) -> PyResult<OnSpecial> {
+    named(value, OnSpecial::from_name, "on_special", "literal or reject")
 }
 
 fn named<T>(value: &Bound<'_, PyAny>, find: fn(&str) -> Option<T>, field: &str, expected: &str) -> PyResult<T> {

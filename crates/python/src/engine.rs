@@ -13,6 +13,7 @@ use crate::batch;
 use crate::errors;
 use crate::generation::NativeGeneratedText;
 use crate::integers::Integers;
+use crate::prompt::NativeAssembly;
 use crate::reply::NativeReply;
 use crate::sampler::{self, NativeGenerator, NativeSampler};
 use crate::scratches::{Scratches, Workshop};
@@ -338,6 +339,16 @@ impl NativeEngine {
     /// What the template makes of a request.
     fn compose(engine: Bound<'_, Self>, request: &Bound<'_, PyAny>) -> PyResult<NativeComposition> {
         NativeComposition::new(engine, values::json(request)?)
+    }
+
+    /// A prompt within its budget.
+    fn assemble(
+        engine: Bound<'_, Self>,
+        request: &Bound<'_, PyAny>,
+        profile: &Bound<'_, PyAny>,
+        on_special: &Bound<'_, PyAny>,
+    ) -> PyResult<NativeAssembly> {
+        NativeAssembly::new(engine, values::json(request)?, profile, arguments::on_special(on_special)?)
     }
 
     /// A reader of one reply, which begins in the state in which a prompt ended.

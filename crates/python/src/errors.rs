@@ -11,6 +11,7 @@ pub(crate) fn of_core(py: Python<'_>, error: &Error, instead: Option<(&str, &Bou
         Value::Int(number) => fields.set_item(name, number),
         Value::Text(text) => fields.set_item(name, text),
         Value::Findings(findings) => findings_list(py, findings).and_then(|list| fields.set_item(name, list)),
+        Value::Counts(counts) => counts_object(py, counts).and_then(|object| fields.set_item(name, object)),
     });
     let filled = filled.and_then(|()| instead.map_or(Ok(()), |(name, value)| fields.set_item(name, value)));
     filled.map_or_else(|failed| failed, |()| exception(error.code.as_str(), &fields))
@@ -30,6 +31,12 @@ fn findings_list<'py>(py: Python<'py>, findings: &[SpecialText]) -> PyResult<Bou
         list.append(object)?;
     }
     Ok(list)
+}
+
+fn counts_object<'py>(py: Python<'py>, counts: &[(&'static str, u64)]) -> PyResult<Bound<'py, PyDict>> {
+    let object = PyDict::new(py);
+    counts.iter().try_for_each(|(name, count)| object.set_item(name, count))?;
+    Ok(object)
 }
 
 /// `Slm2Error(code, **fields)`.

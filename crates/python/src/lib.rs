@@ -9,6 +9,7 @@ mod engine;
 mod errors;
 mod generation;
 mod integers;
+mod prompt;
 mod reply;
 mod sampler;
 mod scratches;
@@ -27,6 +28,8 @@ mod _engine {
     use super::engine::NativeEngine;
     #[pymodule_export]
     use super::generation::NativeGeneratedText;
+    #[pymodule_export]
+    use super::prompt::NativeAssembly;
     #[pymodule_export]
     use super::reply::NativeReply;
     #[pymodule_export]

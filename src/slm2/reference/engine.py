@@ -11,10 +11,12 @@ import numpy as np
 from slm2.artifact import Artifact, Profile, program, read
 from slm2.artifact.layout import integer_bytes, integers
 from slm2.errors import Slm2Error
-from slm2.reference import rendering, tokenizer
+from slm2.reference import prompt, rendering, tokenizer
 from slm2.reference.chunks import ReferenceChunks, ReferenceText
 from slm2.reference.generated_text import ReferenceGeneratedText
 from slm2.reference.json_text import write_json
+from slm2.reference.prompt_report import Assembled
+from slm2.reference.prompt_request import parse_request
 from slm2.reference.reply import ReplyEvent, ReplyReader
 from slm2.reference.request import composed
 from slm2.reference.sampling import portable_math
@@ -251,6 +253,18 @@ class ReferenceEngine:
 
     def compose(self, request: object) -> ReferenceComposition:
         return ReferenceComposition(self._artifact, self._max_pretoken, request)
+
+    def assemble(self, request: object, profile: Profile, on_special: str) -> Assembled:
+        if self._artifact.program is None:
+            raise Slm2Error("no_template", digest=self._artifact.semantic_digest)
+        parts = prompt.Parts(
+            program=self._artifact.program,
+            encode_spans=partial(tokenizer.encode_spans, self._settings(profile), unit="bytes"),
+            find_special=partial(tokenizer.find_special, self._artifact),
+            id_of_special={data.decode("utf-8"): token_id for token_id, data in self._artifact.special},
+            digest=self._artifact.semantic_digest,
+        )
+        return prompt.assemble(parse_request(request), parts, reject_special=on_special == "reject")
 
     def reply_reader(self, state: str) -> ReferenceReply:
         return ReferenceReply(self._artifact, state)

@@ -12,6 +12,10 @@ from slm2.errors import Slm2Error
 from slm2.reference.json_text import json_type, shown_key
 
 
+# Beyond this a host need not count the bits of an integer that came as digits.
+_COUNTED = 16_384
+
+
 class Fields:
     """One object of a request.
 
@@ -94,5 +98,6 @@ class Fields:
 def _digits(value: float) -> str:
     """A number in an error; of a long integer its size alone, since a host may refuse to print it."""
     if isinstance(value, int) and value.bit_length() > 64:
-        return f"an integer of {value.bit_length()} bits"
+        bits = value.bit_length()
+        return f"an integer of {bits} bits" if bits <= _COUNTED else f"an integer of more than {_COUNTED} bits"
     return str(value)

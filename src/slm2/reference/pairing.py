@@ -11,22 +11,25 @@ from slm2.errors import Slm2Error
 from slm2.reference.messages import Message
 
 
-def check_history(history: Sequence[Message]) -> None:
-    """Refuse a history that is not turns: a user message, rounds of calls and responses, and the answer.
+def turns_of(history: Sequence[Message]) -> list[range]:
+    """The messages of each turn: a user message, rounds of calls and responses, and the answer.
 
     Raises:
         Slm2Error: ``not_paired``, at the message that has no partner.
     """
+    turns: list[range] = []
     at = 0
     while at < len(history):
         if history[at].role != "user":
             raise _refusal("history", at, "a turn begins with a user message")
-        at = _rounds(history, at + 1, "history")
+        first, at = at, _rounds(history, at + 1, "history")
         if at == len(history):
             raise _refusal("history", at - 1, "the turn has no answer: an assistant message without calls")
         if history[at].role != "assistant":
             raise _refusal("history", at, _stray(history[at]))
         at += 1
+        turns.append(range(first, at))
+    return turns
 
 
 def check_steps(steps: Sequence[Message]) -> None:

@@ -21,11 +21,13 @@ class Fragment:
         trust: its trust class.
         source: where it came from, as a path into the request: ``messages[2].content``, ``policy``, ``retrieved[kb-7].text``;
             ``program`` for literals of the template or the assembler.
+        item: of a literal of the assembler, the item of the request that it stands for or around.
     """
 
     text: str = field(repr=False)  # it may be the policy, which no repr shows
     trust: Trust
     source: str
+    item: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Piece:
     role: str
     part: Part
     message: int | None
+    item: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,189 +1,216 @@
-"""Prompt2: a request becomes messages of known origin, then the ids of a prompt within its budget (contract/prompt.md).
+"""Prompt2: a request becomes the ids of a prompt within its budget, each of known origin (contract/prompt.md).
 
 The text is decided here, in the order of authority; the template and the encoder are Template2's and Tokenizer2's.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 
+from slm2.artifact.layout import integer_bytes
 from slm2.artifact.program import Program
 from slm2.errors import Slm2Error
+from slm2.reference import prompt_report as report
 from slm2.reference import rendering, template
 from slm2.reference.events import Options
-from slm2.reference.messages import Message
-from slm2.reference.pieces import Fragment, Trust
-from slm2.reference.prompt_report import Assembly, BudgetUse, Escape, PolicyName, count_by_source
-from slm2.reference.prompt_request import Chunk, LocalState, PromptRequest, located
-from slm2.reference.rendering import Finding, Spans, Token
-from slm2.reference.utf8 import to_utf8
-
-# P-45: where a wrapper of the assembler would begin; bytes, so that case is ASCII's alone (U+017F is no s).
-_WRAPPER = re.compile(rb"<(?=/?(?:evidence|local_state|history_truncated))", re.IGNORECASE)
-_ESCAPED = b"&lt;"
-_GROWTH = len(_ESCAPED) - 1
+from slm2.reference.json_text import write_json
+from slm2.reference.messages import Message, text_of
+from slm2.reference.pieces import Item, Structural
+from slm2.reference.prompt_passes import Passes, exceeded, target
+from slm2.reference.prompt_report import Assembled
+from slm2.reference.prompt_request import PromptRequest, located
+from slm2.reference.prompt_text import Conversation, Kept, as_given, conversation, escapes, whole
+from slm2.reference.rendering import Finding, Spans, Token, segments
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
-    """Messages for the template.
+@dataclass(frozen=True)
+class Parts:
+    """What an assembler is made of.
 
     Attributes:
-        messages: the system message, history, the user message, steps.
-        escapes: for each source with escapes, the byte offset of each escaped ``<`` in the text as given, rising.
-    """
-
-    messages: list[Message]
-    escapes: dict[str, list[int]]
-
-
-def assemble(  # noqa: PLR0913  (an engine is three functions here)
-    request: PromptRequest,
-    program: Program,
-    encode_spans: Spans,
-    find_special: Spans,
-    id_of_special: Mapping[str, int],
-    *,
-    reject_special: bool,
-) -> Assembly:
-    """The ids of a request's prompt, each with its origin, and the account of the budget.
-
-    Args:
-        request: checked.
         program: the template.
         encode_spans: plain encoding, ``(id, start, end)`` for each token of UTF-8.
         find_special: ``(start, end, id)`` of the text of special tokens in UTF-8.
         id_of_special: id of each structural token by its text.
+        digest: the semantic digest of the artifact, hex.
+    """
+
+    program: Program
+    encode_spans: Spans
+    find_special: Spans
+    id_of_special: Mapping[str, int]
+    digest: str
+
+
+def assemble(request: PromptRequest, parts: Parts, *, reject_special: bool) -> Assembled:
+    """The ids of a request's prompt, each with its origin, and the account of the budget.
+
+    Args:
+        request: checked.
+        parts: of an engine.
         reject_special: whether text of special tokens outside the policy is refused.
 
     Raises:
-        Slm2Error: ``message_refused``, ``special_token_in_text``, ``over_budget``.
+        Slm2Error: ``message_refused``, ``special_token_in_text``, ``budget_exceeded``.
     """
-    composition = compose(request)
-    rendered_messages = _rendered(request, composition, program)
-    items = rendered_messages.items
-    found, in_policy = rendering.find_special(items, find_special)
-    findings = [_finding_as_given(finding, composition.escapes) for finding in found]
+    assembler = _Assembler(request, parts)
+    kept = whole(request)
+    findings, _ = assembler.find_special(assembler.items(kept))
     if findings and reject_special:
         raise Slm2Error("special_token_in_text", findings=[asdict(finding) for finding in findings])
-    rendered = rendering.render(items, encode_spans, id_of_special)
-    budget = _budget(request, len(rendered.input_ids))
-    tokens = [_token_as_given(token, composition.escapes) for token in rendered.tokens]
-    paths = _paths(request)
-    return Assembly(
-        input_ids=rendered.input_ids,
-        tokens=tokens,
-        sources=count_by_source(tokens),
-        budget=budget,
-        policy=PolicyName(request.policy.digest, request.policy.length),
-        escapes=[Escape(source, offset) for source, offsets in composition.escapes.items() for offset in offsets],
-        findings=findings,
-        policy_findings=in_policy,
-        dropped_reasoning=[paths[index] for index in rendered_messages.dropped],
-    )
+    tokens, _ = assembler.tokens(kept)
+    available = request.budget.context - request.budget.reserve
+    before = report.count_by_part(tokens)
+    steps: list[report.Step] = []
+    if len(tokens) > available and request.degradation is not None:
+        passes = Passes(request, assembler.size, parts.encode_spans)
+        passes.run(request.degradation)
+        kept, steps = passes.kept, passes.steps
+    left, _ = assembler.tokens(kept)
+    if len(left) > available:
+        raise exceeded(len(left), available, report.count_by_part(left))
+    headroom = request.degradation.headroom if request.degradation else 0
+    return assembler.assembled(kept, steps, before, target(len(tokens), available, headroom))
 
 
-def compose(request: PromptRequest) -> Composition:
-    """The messages of a request (P-40 to P-46). Nothing depends on the order of ``local_state`` and ``retrieved``."""
-    escapes: dict[str, list[int]] = {}
-    facts = sorted(request.local_state, key=lambda fact: (-fact.priority, fact.name))
-    chunks = sorted(request.retrieved, key=lambda chunk: (-chunk.score, chunk.id))
-    system = [request.policy.fragment(), *_local_state(facts, escapes)]
-    user = [fragment for chunk in chunks for fragment in _evidence(chunk, escapes)]
-    user.append(Fragment(request.user_turn, "untrusted", "user_turn"))
-    messages = [Message("system", tuple(system)), *request.history, Message("user", tuple(user)), *request.steps]
-    return Composition(messages, escapes)
+class _Assembler:
+    """One request over the parts of an engine."""
+
+    def __init__(self, request: PromptRequest, parts: Parts) -> None:
+        self._request = request
+        self._parts = parts
+        self._sizes: dict[bytes, int] = {}
+
+    def composed(self, kept: Kept) -> tuple[Conversation, template.Composition]:
+        """What the template makes of the messages; a refusal names the part of the request."""
+        request = self._request
+        options = Options(request.options.enable_thinking, add_generation_prompt=True, preserve_thinking=request.options.preserve_thinking)
+        messages = conversation(request, kept)
+        try:
+            return messages, template.compose(self._parts.program, messages.messages, request.tools, options)
+        except Slm2Error as error:
+            index = error.fields.get("index")
+            if not isinstance(index, int):
+                raise
+            before_steps = len(request.history) + 2
+            raise (located(error, "steps", before_steps) if index >= before_steps else located(error, "history", 1)) from None
+
+    def items(self, kept: Kept) -> list[Item]:
+        """Pieces of text and structural tokens."""
+        return self.composed(kept)[1].items
+
+    def size(self, kept: Kept) -> int:
+        """P-73: tokens of the prompt. What lies between two structural tokens is the unit that is encoded, once."""
+        tokens = 0
+        for segment in segments(self.items(kept)):
+            if isinstance(segment, Structural):
+                tokens += 1
+                continue
+            data = b"".join(piece.data for piece in segment)
+            if data not in self._sizes:
+                self._sizes[data] = len(self._parts.encode_spans(data))
+            tokens += self._sizes[data]
+        return tokens
+
+    def tokens(self, kept: Kept) -> tuple[list[Token], list[report.Stretch]]:
+        """Each token with ranges of the texts as given, and the places of all."""
+        messages, composition = self.composed(kept)
+        spoken = list(rendering.spoken(composition.items, self._parts.encode_spans, self._parts.id_of_special))
+        places = report.stretches_of([speaker for _, speaker in spoken], messages.paths)
+        return [_token_as_given(token, self._escapes) for token, _ in spoken], places
+
+    def find_special(self, items: list[Item]) -> tuple[list[Finding], int]:
+        """Text of special tokens in what callers wrote, and how many there are in the policy."""
+        found, in_policy = rendering.find_special(items, self._parts.find_special)
+        return [_finding_as_given(finding, self._escapes) for finding in found], in_policy
+
+    @cached_property
+    def _escapes(self) -> dict[str, list[int]]:
+        """For each source with escapes, the byte offset of each escaped ``<`` in the text as given, in the order of the prompt."""
+        texts = {f"local_state[{fact.name}].value": fact.value for fact in self._request.local_state}
+        texts |= {f"retrieved[{chunk.id}].text": chunk.text for chunk in self._request.retrieved}
+        found = {source: escapes(text) for source, text in texts.items()}
+        return {source: offsets for source, offsets in found.items() if offsets}
+
+    def _escapes_left(self, kept: Kept) -> list[report.Escape]:
+        """Those that are in the prompt."""
+        left = [(f"local_state[{fact.name}].value", None) for fact in self._request.local_state[: kept.facts]]
+        left += [(f"retrieved[{chunk.id}].text", kept.chunk_cuts.get(chunk.id)) for chunk in self._request.retrieved[: kept.chunks]]  # type: ignore[misc]
+        told = []
+        for source, cut in left:
+            offsets = self._escapes.get(source, [])
+            told += [report.Escape(source, offset) for offset in offsets if cut is None or offset < as_given(cut, offsets)]
+        return told
+
+    def assembled(self, kept: Kept, steps: list[report.Step], before: dict[str, int], aim: int) -> Assembled:
+        """The prompt of what is kept, and its account."""
+        request, (messages, composition), (tokens, places) = self._request, self.composed(kept), self.tokens(kept)
+        findings, in_policy = self.find_special(composition.items)
+        ids = [token.id for token in tokens]
+        budget = request.budget
+        digests = report.Digests(request_digest(request), self._parts.digest, hashlib.sha256(integer_bytes("I", ids)).hexdigest())
+        turns = report.Turns(len(request.turns), len(request.turns) - kept.turns_out)
+        return Assembled(
+            input_ids=ids,
+            token_list=tokens,
+            sources=report.count_by_source(tokens),
+            budget=report.BudgetUse(budget.context, budget.reserve, len(ids), budget.context - budget.reserve - len(ids)),
+            policy=report.PolicyName(request.policy.digest, request.policy.length, report.policy_tokens(tokens), in_policy),
+            escapes=self._escapes_left(kept),
+            findings=findings,
+            dropped_reasoning=[messages.paths[index] for index in composition.dropped],
+            state=self._parts.program.states[composition.state],
+            ledger=report.Ledger(digests, aim, turns, report.parts(before, tokens), steps),
+            map=places,
+        )
 
 
-def _program(text: str) -> Fragment:
-    return Fragment(text, "program", "program")
-
-
-def _local_state(facts: Sequence[LocalState], escapes: dict[str, list[int]]) -> list[Fragment]:
-    """P-41: what follows the policy."""
-    if not facts:
-        return []
-    fragments = [_program("\n\n<local_state>\n")]
-    for fact in facts:
-        path = f"local_state[{fact.name}]"
-        value = _escaped(fact.value, "application", f"{path}.value", escapes)
-        fragments += [Fragment(fact.name, "application", f"{path}.name"), _program(": "), value, _program("\n")]
-    return [*fragments, _program("</local_state>")]
-
-
-def _evidence(chunk: Chunk, escapes: dict[str, list[int]]) -> list[Fragment]:
-    """P-42: one passage before the user's words."""
-    path = f"retrieved[{chunk.id}]"
-    return [
-        _program('<evidence id="'),
-        Fragment(chunk.id, "untrusted", f"{path}.id"),
-        _program('" source="'),
-        Fragment(chunk.source, "untrusted", f"{path}.source"),
-        _program('">\n'),
-        _escaped(chunk.text, "untrusted", f"{path}.text", escapes),
-        _program("\n</evidence>\n\n"),
-    ]
-
-
-def _escaped(text: str, trust: Trust, source: str, escapes: dict[str, list[int]]) -> Fragment:
-    """P-45: the text as it stands in the prompt; where something was escaped, the places are added to ``escapes``."""
-    data = to_utf8(text)
-    offsets = [match.start() for match in _WRAPPER.finditer(data)]
-    if offsets:
-        escapes[source] = offsets
-        data = _WRAPPER.sub(_ESCAPED, data)
-    return Fragment(data.decode("utf-8"), trust, source)
-
-
-def _rendered(request: PromptRequest, composition: Composition, program: Program) -> template.Composition:
-    """What the template makes of the messages; a refusal names the part of the request."""
-    options = Options(request.options.enable_thinking, add_generation_prompt=True)
-    try:
-        return template.compose(program, composition.messages, request.tools, options)
-    except Slm2Error as error:
-        index = error.fields.get("index")
-        if not isinstance(index, int):
-            raise
-        before_steps = len(request.history) + 2
-        raise (located(error, "steps", before_steps) if index >= before_steps else located(error, "history", 1)) from None
-
-
-def _paths(request: PromptRequest) -> list[str]:
-    """The place in the request of each message."""
-    history = [f"history[{index}]" for index in range(len(request.history))]
-    return ["policy", *history, "user_turn", *(f"steps[{index}]" for index in range(len(request.steps)))]
-
-
-def _budget(request: PromptRequest, prompt_tokens: int) -> BudgetUse:
-    """P-50: prompt and reserve together fit the context, or the request is refused."""
-    budget = request.budget
-    left = budget.context - budget.reserve - prompt_tokens
-    if left < 0:
-        raise Slm2Error("over_budget", prompt_tokens=prompt_tokens, reserve=budget.reserve, context=budget.context, excess=-left)
-    return BudgetUse(budget.context, budget.reserve, prompt_tokens, left)
-
-
-def _token_as_given(token: Token, escapes: Mapping[str, list[int]]) -> Token:
+def _token_as_given(token: Token, offsets: Mapping[str, list[int]]) -> Token:
     """The token with ranges that count bytes of the text as given, not as escaped (P-46)."""
-    if not any(source in escapes for source, _, _ in token.ranges):
+    if not any(source in offsets for source, _, _ in token.ranges):
         return token
     ranges = []
     for source, start, end in token.ranges:
-        offsets = escapes.get(source, [])
-        ranges.append((source, _as_given(start, offsets, inside=0), _as_given(end, offsets, inside=1)))
+        places = offsets.get(source, [])
+        ranges.append((source, as_given(start, places), as_given(end, places, inside=1)))
     return replace(token, ranges=tuple(ranges))
 
 
-def _finding_as_given(finding: Finding, escapes: Mapping[str, list[int]]) -> Finding:
-    return replace(finding, offset=_as_given(finding.offset, escapes.get(finding.source, []), inside=0))
+def _finding_as_given(finding: Finding, offsets: Mapping[str, list[int]]) -> Finding:
+    return replace(finding, offset=as_given(finding.offset, offsets.get(finding.source, [])))
 
 
-def _as_given(offset: int, escapes: Sequence[int], *, inside: int) -> int:
-    """The offset before escaping; one inside an escape is that of its ``<`` plus ``inside``."""
-    passed = bisect_right(range(len(escapes)), offset, key=lambda number: escapes[number] + _GROWTH * number + len(_ESCAPED))
-    if passed < len(escapes) and offset > escapes[passed] + _GROWTH * passed:
-        return escapes[passed] + inside
-    return offset - _GROWTH * passed
+def request_digest(request: PromptRequest) -> str:
+    """P-76: SHA-256 of the canonical form, in which the policy's digest stands for its text; hex."""
+    schemas = ", ".join(tool.text for tool in request.tools)  # JSON already
+    before = {
+        "policy": {"sha256": request.policy.digest, "length": request.policy.length},
+        "user_turn": request.user_turn,
+        "steps": [_message_form(message) for message in request.steps],
+        "local_state": [asdict(fact) for fact in request.local_state],
+        "retrieved": [{**asdict(chunk), "score": chunk.score + 0.0} for chunk in request.retrieved],
+        "history": [_message_form(message) for message in request.history],
+    }
+    after = {
+        "options": asdict(request.options),
+        "budget": asdict(request.budget),
+        "degradation": None if request.degradation is None else asdict(request.degradation),
+    }
+    text = f'{write_json(before, "request")[:-1]}, "tools": [{schemas}], {write_json(after, "request")[1:]}'
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _message_form(message: Message) -> dict[str, object]:
+    """What the template reads of a message."""
+    reasoning = None if message.reasoning is None else text_of(message.reasoning).decode("utf-8")
+    calls = [{"name": call.name.text, "arguments": call.arguments.text, "id": call.id} for call in message.tool_calls]
+    return {
+        "role": message.role,
+        "content": text_of(message.content).decode("utf-8"),
+        "reasoning_content": reasoning,
+        "tool_calls": calls,
+        "tool_call_id": message.tool_call_id,
+    }

@@ -10,7 +10,7 @@ from slm2.errors import Slm2Error
 from slm2.reference.fields import Fields
 from slm2.reference.json_text import shown
 from slm2.reference.messages import Message, is_response_shape, parse, parse_tools, text_of
-from slm2.reference.pairing import check_history, check_steps
+from slm2.reference.pairing import check_steps, turns_of
 from slm2.reference.pieces import Fragment
 from slm2.reference.policy import SealedPolicy
 from slm2.reference.utf8 import to_utf8
@@ -60,6 +60,7 @@ class Options:
     """Of the template."""
 
     enable_thinking: bool
+    preserve_thinking: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,11 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """A request that was checked. Lists are in the caller's order."""
+    """A request that was checked. Facts and passages are in the order of the prompt (P-41, P-42).
+
+    Attributes:
+        turns: the messages of each turn of ``history``.
+    """
 
     policy: SealedPolicy
     user_turn: str = field(repr=False)
@@ -93,10 +98,19 @@ class PromptRequest:
     local_state: tuple[LocalState, ...] = field(repr=False)
     retrieved: tuple[Chunk, ...] = field(repr=False)
     history: tuple[Message, ...] = field(repr=False)
+    turns: tuple[range, ...]
     tools: tuple[Fragment, ...] = field(repr=False)
     options: Options
     budget: Budget
     degradation: Degradation | None
+
+
+# P-61.
+PRESETS = {
+    "agent": Degradation(4, 4, 1, 512, 1024, "allow", 4096),
+    "conversation": Degradation(8, 4, 4, 512, 512, "allow", 2048),
+    "retrieval": Degradation(2, 16, 1, 512, 512, "allow", 1024),
+}
 
 
 def parse_request(request: object) -> PromptRequest:
@@ -121,7 +135,7 @@ def parse_request(request: object) -> PromptRequest:
     retrieved = tuple(_chunk(value, f"retrieved[{index}]") for index, value in enumerate(fields.array("retrieved")))
     _refuse_twins([chunk.id for chunk in retrieved], "retrieved", "id")
     history = _messages(fields, "history")
-    check_history(history)
+    turns = turns_of(history)
     for index, message in enumerate(history):
         if message.role == "user":
             _check_shape(text_of(message.content), "history", index)
@@ -129,9 +143,10 @@ def parse_request(request: object) -> PromptRequest:
         policy=policy,
         user_turn=user_turn,
         steps=steps,
-        local_state=local_state,
-        retrieved=retrieved,
+        local_state=tuple(sorted(local_state, key=lambda fact: (-fact.priority, fact.name))),
+        retrieved=tuple(sorted(retrieved, key=lambda chunk: (-chunk.score, chunk.id))),
         history=history,
+        turns=tuple(turns),
         tools=tuple(parse_tools(fields.optional("tools"))),
         options=_options(fields.optional("options")),
         budget=_budget(fields.required("budget")),
@@ -211,9 +226,7 @@ def _refuse_twins(identifiers: list[str], array: str, name: str) -> None:
 
 def _options(value: object) -> Options:
     fields = Fields({} if value is None else value, "options", ("enable_thinking", "preserve_thinking"))
-    if fields.flag("preserve_thinking", default=False):
-        raise Slm2Error("invalid_value", field=fields.at("preserve_thinking"), expected="false in this release", found="true")
-    return Options(fields.flag("enable_thinking", default=True))
+    return Options(fields.flag("enable_thinking", default=True), fields.flag("preserve_thinking", default=False))
 
 
 def _budget(value: object) -> Budget:
@@ -225,6 +238,11 @@ def _budget(value: object) -> Budget:
 def _degradation(value: object) -> Degradation | None:
     if value is None:
         return None
+    if isinstance(value, str):
+        if value not in PRESETS:
+            expected = f"an object, or {', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}"
+            raise Slm2Error("invalid_value", field="degradation", expected=expected, found=shown(value))
+        return PRESETS[value]
     names = ("keep_turns", "keep_chunks", "active_turns", "chunk_limit", "tool_limit", "sweep", "headroom")
     fields = Fields(value, "degradation", names)
     return Degradation(

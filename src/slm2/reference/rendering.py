@@ -99,13 +99,17 @@ def render(
     Raises:
         Slm2Error: ``invalid_value`` where the artifact lacks a structural token of this template.
     """
-    tokens: list[Token] = []
+    tokens = [token for token, _ in spoken(items, encode_spans, id_of_special)]
+    return Rendered([token.id for token in tokens], tokens)
+
+
+def spoken(items: Sequence[Item], encode_spans: Spans, id_of_special: Mapping[str, int]) -> Iterator[tuple[Token, Item]]:
+    """Each token with the item that speaks for it: the first of the lowest class that it touches (M-63)."""
     for segment in segments(items):
         if isinstance(segment, Structural):
-            tokens.append(_structural_token(segment, id_of_special))
+            yield _structural_token(segment, id_of_special), segment
         else:
-            tokens += _text_tokens(segment, encode_spans)
-    return Rendered([token.id for token in tokens], tokens)
+            yield from _text_tokens(segment, encode_spans)
 
 
 def _structural_token(item: Structural, id_of_special: Mapping[str, int]) -> Token:
@@ -114,13 +118,13 @@ def _structural_token(item: Structural, id_of_special: Mapping[str, int]) -> Tok
     return Token(id_of_special[item.text], item.role, item.part, "program", item.message, ())
 
 
-def _text_tokens(pieces: Sequence[Piece], encode_spans: Spans) -> Iterator[Token]:
+def _text_tokens(pieces: Sequence[Piece], encode_spans: Spans) -> Iterator[tuple[Token, Item]]:
     starts = _starts(pieces)
     for token_id, start, end in encode_spans(b"".join(piece.data for piece in pieces)):
         touched = _touched(pieces, starts, start, end)
         speaker = max((piece for piece, _, _ in touched), key=_rank)  # max keeps the first of equals
         ranges = tuple((piece.source, piece.start + first, piece.start + last) for piece, first, last in touched)
-        yield Token(token_id, speaker.role, speaker.part, speaker.trust, speaker.message, ranges)
+        yield Token(token_id, speaker.role, speaker.part, speaker.trust, speaker.message, ranges), speaker
 
 
 def _rank(piece: Piece) -> int:

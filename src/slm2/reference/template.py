@@ -89,7 +89,7 @@ def _emit(program: Program, out: Composition, action: Action, event: Event) -> N
     elif action.op == FIELD:
         taken = transformed(event.fields[action.argument], action.transform)
         for data, fragment, start in taken.stretches():
-            out.items.append(Piece(data, fragment.trust, fragment.source, start, event.role, part, message))
+            out.items.append(Piece(data, fragment.trust, fragment.source, start, event.role, part, message, fragment.item))
     elif action.op == DROP:
         if event.message is not None and event.fields[action.argument].text.strip(b"\n"):
             out.dropped.append(event.message)

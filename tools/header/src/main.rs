@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let written = cbindgen::Builder::new().with_config(config).with_src(root.join("src/lib.rs"));
     let mut text = Vec::new();
     // Not with_crate: its order of modules and functions is that of the files named here.
-    ["context", "contract", "tokenizer", "text", "stream", "template", "sampling", "session"]
+    ["context", "contract", "tokenizer", "text", "stream", "template", "prompt", "sampling", "session", "conformance"]
         .iter()
         .fold(written, |builder, module| builder.with_src(root.join(format!("src/{module}.rs"))))
         .generate()

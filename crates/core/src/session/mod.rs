@@ -236,6 +236,7 @@ impl Session {
     fn reading(&self, template: &Template<'_>) -> Reading {
         Reading {
             first: self.given.len(),
+            list: "messages",
             continues_reasoning: false,
             rewrites_arguments: rewrites_arguments(template.program),
         }

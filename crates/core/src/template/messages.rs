@@ -88,7 +88,7 @@ impl fmt::Display for Source {
 }
 
 /// One call of an assistant message.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) name: String,
     /// The text of a JSON object; it goes into the prompt as it is.
@@ -99,7 +99,7 @@ pub(crate) struct Call {
 }
 
 /// One message.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) role: Role,
     pub(crate) content: String,
@@ -143,16 +143,24 @@ impl Conversation {
 pub(crate) struct Reading {
     /// Index of the first of the messages: how many came before them.
     pub(crate) first: usize,
+    /// The list's name in the request; paths begin with it.
+    pub(crate) list: &'static str,
     /// The last message ends in its reasoning, so that its content may be absent (M-57).
     pub(crate) continues_reasoning: bool,
     /// The program writes the JSON of arguments anew, also where they are text.
     pub(crate) rewrites_arguments: bool,
 }
 
+impl Default for Reading {
+    fn default() -> Self {
+        Self { first: 0, list: "messages", continues_reasoning: false, rewrites_arguments: false }
+    }
+}
+
 /// Messages (M-10 to M-20).
 pub(crate) fn parse(messages: JsonValue, reading: Reading) -> Result<Vec<Arc<Message>>, Error> {
     let JsonValue::Array(values) = messages else {
-        return Err(invalid_type("messages".to_string(), "array", &messages));
+        return Err(invalid_type(reading.list.to_string(), "array", &messages));
     };
     let last = values.len().checked_sub(1).filter(|_| reading.continues_reasoning);
     let each = values.into_iter().enumerate();
@@ -237,7 +245,8 @@ fn optional_text(value: JsonValue, path: impl Fn() -> String) -> Result<Option<S
 }
 
 fn message(value: JsonValue, index: usize, may_lack_content: bool, reading: Reading) -> Result<Message, Error> {
-    let path = || format!("messages[{index}]");
+    let list = reading.list;
+    let path = || format!("{list}[{index}]");
     let JsonValue::Object(members) = value else { return Err(invalid_type(path(), "object", &value)) };
     let role = peek(&members, "role");
     let known = if let JsonValue::Text(name) = role { Role::of(name) } else { None };
@@ -282,14 +291,14 @@ fn calls(value: JsonValue, index: usize, reading: Reading) -> Result<Vec<Call>, 
         JsonValue::Array(values) => {
             values.into_iter().enumerate().map(|(number, value)| call(value, index, number, reading)).collect()
         }
-        other => Err(invalid_type(format!("messages[{index}].tool_calls"), "array", &other)),
+        other => Err(invalid_type(format!("{}[{index}].tool_calls", reading.list), "array", &other)),
     }
 }
 
 /// A call, flat or with its name and arguments under `function`.
 fn call(value: JsonValue, index: usize, number: usize, reading: Reading) -> Result<Call, Error> {
     let bad = || Error::new(ErrorCode::BadToolCall, [("index", index.into()), ("call", number.into())]);
-    let path = || format!("messages[{index}].tool_calls[{number}]");
+    let path = || format!("{}[{index}].tool_calls[{number}]", reading.list);
     let JsonValue::Object(mut members) = value else { return Err(bad()) };
     let function = peek(&members, "function");
     let wrapped = *function != JsonValue::Null;

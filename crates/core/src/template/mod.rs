@@ -17,7 +17,11 @@ use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::json::{JsonValue, Key};
 use crate::tokenizer::Tokenizer;
-use messages::{Conversation, Reading, given, invalid_type, shown, taken};
+use messages::given;
+
+pub(crate) use compose::{Item, What, compose, rewrites_arguments};
+pub(crate) use messages::{Conversation, Message, Reading, Role, invalid_type, shown, taken};
+pub(crate) use messages::{parse as parse_messages, parse_tools};
 
 pub use compose::Composition;
 pub use messages::Source;
@@ -94,6 +98,7 @@ impl<'a> Template<'a> {
             first: 0,
             continues_reasoning: options.continues == Some(Continues::Reasoning),
             rewrites_arguments: compose::rewrites_arguments(self.program),
+            ..Reading::default()
         };
         let messages = messages::parse(messages, reading)?;
         let tools = messages::parse_tools(taken(&mut members, "tools"))?;

@@ -155,7 +155,7 @@ impl Template<'_> {
         findings
     }
 
-    fn data<'c>(&'c self, composition: &'c Composition, item: &Item) -> &'c [u8] {
+    pub(crate) fn data<'c>(&'c self, composition: &'c Composition, item: &Item) -> &'c [u8] {
         match item.what {
             What::Mark(mark) => self.program.mark(mark),
             What::Literal(literal) => self.program.literal(literal),

@@ -89,6 +89,11 @@ impl ChunkEncoder {
         copy.finish_to(tokenizer, scratch, &mut Collect(ids))
     }
 
+    /// Whether the same waits in both, so that the same bytes make the same ids from here on.
+    pub(crate) fn goes_on_as(&self, other: &Self) -> bool {
+        self.raw == other.raw && self.text == other.text
+    }
+
     pub(super) fn push_to(
         &mut self,
         tokenizer: &Tokenizer<'_>,
