@@ -42,7 +42,7 @@ export class ReplyParser {
     return this.#core.takeText('reply_state', this.#handle.address);
   }
 
-  /** Whether its end has been told. */
+  /** Whether its last event has been told. */
   get ended() {
     return this.#ended;
   }
@@ -83,7 +83,8 @@ export class ReplyParser {
   #events(events) {
     for (const event of events) {
       if (FAULTS.has(event.kind)) this.faults.push(event);
-      if (event.kind === 'end') this.#ended = true;
+      // What is ill-formed ends it too (M-96).
+      if (event.kind === 'end' || event.kind === 'ill_formed') this.#ended = true;
     }
     return events;
   }

@@ -34,7 +34,8 @@ export async function* generate(contract, model, cached, request, remember) {
       const row = await logits(model, keep, append, generation.steps);
       remember(Uint32Array.from(held));
       const step = generation.step(row, { top: request.top ?? 0 });
-      const said = reply?.push(step.sample.id) ?? [];
+      // A token that ends the turn may not be one that stops the generation.
+      const said = reply === null || reply.ended ? [] : reply.push(step.sample.id);
       yield { kind: 'step', sample: step.sample, text: step.text, state: reply?.state ?? null };
       for (const event of said) yield { kind: 'reply', event };
       keep = held.length;
