@@ -209,3 +209,25 @@ pub unsafe extern "C" fn slm2_free(memory: *mut c_void, length: usize) {
         drop(unsafe { Memory::from_raw(memory, length) });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SLM2_INTERNAL, SLM2_OK, call, slm2_context_free, slm2_context_new, slm2_error};
+
+    /// What no input reaches: a mistake of the library ends at the boundary, and the context goes on.
+    #[test]
+    #[allow(clippy::panic)]
+    fn a_panic_does_not_cross_the_boundary() {
+        let context = slm2_context_new();
+        let (mut text, mut length) = ([0_u8; 512], 0);
+        // SAFETY: the context is new, and the text as long as is said.
+        unsafe {
+            assert_eq!(call(context, |_| panic!("a mistake")), SLM2_INTERNAL);
+            assert_eq!(slm2_error(context, text.as_mut_ptr(), text.len(), &raw mut length), SLM2_OK);
+            assert_eq!(call(context, |_| Ok(())), SLM2_OK);
+            slm2_context_free(context);
+        }
+        let error = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
+        assert!(error.starts_with("{\"code\": \"internal_error\", \"fields\": {\"place\": \"a mistake\"}"), "{error}");
+    }
+}
