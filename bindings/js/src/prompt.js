@@ -57,7 +57,7 @@ export class Assembly {
 
   /** Of the template's machine, by name; a reply goes on from there. @returns {string} */
   get state() {
-    return this.toJSON().state;
+    return this.report.state;
   }
 
   /**
@@ -70,6 +70,11 @@ export class Assembly {
     const { address } = this.#core.putIds(given);
     const delta = this.#core.takeJson('assembly_delta', this.#handle.address, address, given.length);
     return { ...delta, append: Uint32Array.from(delta.append) };
+  }
+
+  /** What it says about itself without ids: budget, sources, what was removed and why. @returns {Record<string, any>} */
+  get report() {
+    return this.#core.takeJson('assembly_report', this.#handle.address);
   }
 
   /** All of it as plain data, the same for equal requests. @returns {Record<string, any>} */

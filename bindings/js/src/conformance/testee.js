@@ -215,8 +215,10 @@ const METHODS = {
     return { steps: said };
   },
   assemble({ prompt }, params) {
-    const { tokens, ...assembly } = prompt.assemble(params.request, onSpecial(params)).toJSON();
-    return assembly;
+    const assembly = prompt.assemble(params.request, onSpecial(params));
+    const { inputIds, report } = assembly;
+    assembly.dispose();
+    return { input_ids: [...inputIds], ...report };
   },
   assemble_tokens: ({ prompt }, { request }) => ({ tokens: prompt.assemble(request).tokens.map(row) }),
   async open(_, { base64, max_pretoken }) {

@@ -66,7 +66,9 @@ function composed(contract, request) {
   if (request.ids !== undefined) return { ids: Uint32Array.from(request.ids), state: request.state ?? null, report: null };
   if (request.prompt !== undefined) {
     const assembly = contract.prompt.assemble(request.prompt, { onSpecial });
-    return { ids: assembly.inputIds, state: assembly.state, report: assembly.toJSON() };
+    const { inputIds: ids, report } = assembly;
+    assembly.dispose();
+    return { ids, state: report.state, report };
   }
   const rendering = contract.template.renderRequest(request.conversation, { onSpecial });
   const composed = { ids: rendering.inputIds, state: rendering.state, report: { findings: rendering.findings } };
