@@ -40,8 +40,7 @@ function tabs() {
 async function open() {
   const started = performance.now();
   const shared = canShareMemory() ? await openShared() : null;
-  const slm2 = (profile = 'contract') => (shared === null ? load({ memory: 'plain', profile }) : shared.attach({ profile }));
-  const contract = await slm2();
+  const contract = shared === null ? await load() : shared.attach();
   const first = contract.tokenizer.encode('Hello').length;
   const took = performance.now() - started;
   const { memory, digest } = contract.opened;
@@ -50,7 +49,7 @@ async function open() {
   document.body.dataset.memory = memory;
   document.body.dataset.firstIds = String(first);
   document.body.dataset.ready = took.toFixed(1);
-  return { contract, publisher: await slm2('publisher'), shared };
+  return { contract, publisher: contract.with({ profile: 'publisher' }), shared };
 }
 
 tabs();

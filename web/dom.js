@@ -102,8 +102,8 @@ export function showTokens(list, detail, tokens) {
     if (token) detail.textContent = described(token);
   };
   list.onpointerover = say;
-  list.onfocus = null;
-  list.onfocusin = say;
+  // Focus does not rise, and the event that does has no property.
+  for (const item of /** @type {Iterable<HTMLElement>} */ (list.children)) item.onfocus = say;
   list.onkeydown = (event) => moveFocus(list, event);
 }
 
