@@ -203,8 +203,13 @@ export class Contract {
   with({ profile = this.profile, maxPretoken }) {
     if (maxPretoken === undefined) return new Contract(this.#core, profileOf(profile));
     const core = this.#core.another();
-    limit(core, maxPretoken);
-    return new Contract(core, profileOf(profile));
+    try {
+      limit(core, maxPretoken);
+      return new Contract(core, profileOf(profile));
+    } catch (error) {
+      core.close();
+      throw error;
+    }
   }
 
   /** SHA-256 that names the behaviour, hex: vectors and checkpoints bind to it. */

@@ -3,7 +3,7 @@
 import { Handle } from '../core.js';
 import { WIDTH, positionOf } from '../sampling.js';
 import { Stream, sha256 } from './sweeps.js';
-import { hex, outcome } from './testee.js';
+import { hex, outcome, using } from './testee.js';
 
 /** @typedef {import('../index.js').Contract} Contract */
 /** @typedef {import('../core.js').Core} Core */
@@ -47,10 +47,14 @@ async function keptDigest(sampler) {
   return (await sha256(new Uint8Array(sampler.kept().buffer))).slice(0, 16);
 }
 
+/** @param {string} digits */
+function bytesOfHex(digits) {
+  return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
 /** @param {any} params */
 function options({ allowed, top = 0 }) {
-  const bytes = allowed === undefined ? null : Uint8Array.from(allowed.match(/../g) ?? [], (/** @type {string} */ pair) => parseInt(pair, 16));
-  return { allowed: bytes, top };
+  return { allowed: allowed === undefined ? null : bytesOfHex(allowed), top };
 }
 
 /**
@@ -80,51 +84,49 @@ function restore(core, made, state) {
 
 /** @type {Record<string, (contract: Contract, params: any) => unknown>} */
 export const METHODS = {
-  async sample(contract, params) {
-    const sampler = contract.sampler(params.config, params.history, { width: params.width });
-    const steps = [];
-    for (const spec of params.rows) {
-      const drawn = sampler.sample(row(contract.core, spec, params.width), options(params));
-      steps.push({
-        id: drawn.id,
-        probability: bits(drawn.probability),
-        log_probability: bits(drawn.logProbability),
-        sizes: drawn.sizes,
-        kept: await keptDigest(sampler),
-        words: drawn.words,
-        numbers: drawn.numbers.map(bits),
-        top: drawn.top.map(({ id, probability, logProbability }) => [id, bits(probability), bits(logProbability)]),
-      });
-    }
-    sampler.dispose();
-    return { steps };
-  },
-  async sample_kept(contract, params) {
-    const sampler = contract.sampler(params.config, params.history, { width: params.width });
-    const steps = [];
-    for (const spec of params.rows) {
-      const drawn = sampler.sample(row(contract.core, spec, params.width));
-      steps.push([drawn.id, drawn.sizes[3], await keptDigest(sampler)]);
-    }
-    sampler.dispose();
-    return { steps };
-  },
-  async random_words({ core }, params) {
-    const made = generator(core, params);
-    for (const count of params.advance) core.run('generator_advance', made.address, BigInt(count));
-    const state = core.takeBytes('generator_state', made.address);
-    core.run('generator_uniform', made.address, core.cell());
-    const uniform = core.view.getFloat64(core.cell(), true);
-    restore(core, made, state);
-    const position = positionOf(core, 'generator_position', made.address).toString();
-    return { state: await sha256(state), position, words: words(core, made, params.count), uniform: bits(uniform) };
-  },
-  restore({ core }, params) {
-    const made = generator(core, params);
-    restore(core, made, Uint8Array.from(params.state.match(/../g) ?? [], (/** @type {string} */ pair) => parseInt(pair, 16)));
-    const position = positionOf(core, 'generator_position', made.address).toString();
-    return { position, words: words(core, made, params.count) };
-  },
+  sample: (contract, params) =>
+    using(contract.sampler(params.config, params.history, { width: params.width }), async (sampler) => {
+      const steps = [];
+      for (const spec of params.rows) {
+        const drawn = sampler.sample(row(contract.core, spec, params.width), options(params));
+        steps.push({
+          id: drawn.id,
+          probability: bits(drawn.probability),
+          log_probability: bits(drawn.logProbability),
+          sizes: drawn.sizes,
+          kept: await keptDigest(sampler),
+          words: drawn.words,
+          numbers: drawn.numbers.map(bits),
+          top: drawn.top.map(({ id, probability, logProbability }) => [id, bits(probability), bits(logProbability)]),
+        });
+      }
+      return { steps };
+    }),
+  sample_kept: (contract, params) =>
+    using(contract.sampler(params.config, params.history, { width: params.width }), async (sampler) => {
+      const steps = [];
+      for (const spec of params.rows) {
+        const drawn = sampler.sample(row(contract.core, spec, params.width));
+        steps.push([drawn.id, drawn.sizes[3], await keptDigest(sampler)]);
+      }
+      return { steps };
+    }),
+  random_words: ({ core }, params) =>
+    using(generator(core, params), async (made) => {
+      for (const count of params.advance) core.run('generator_advance', made.address, BigInt(count));
+      const state = core.takeBytes('generator_state', made.address);
+      core.run('generator_uniform', made.address, core.cell());
+      const uniform = core.view.getFloat64(core.cell(), true);
+      restore(core, made, state);
+      const position = positionOf(core, 'generator_position', made.address).toString();
+      return { state: await sha256(state), position, words: words(core, made, params.count), uniform: bits(uniform) };
+    }),
+  restore: ({ core }, params) =>
+    using(generator(core, params), (made) => {
+      restore(core, made, bytesOfHex(params.state));
+      const position = positionOf(core, 'generator_position', made.address).toString();
+      return { position, words: words(core, made, params.count) };
+    }),
   portable({ core }, { function: name, values }) {
     const { address } = core.reserve('values', 8 * values.length);
     for (const [at, digits] of values.entries()) core.view.setBigUint64(address + 8 * at, BigInt(`0x${digits}`), true);
@@ -143,44 +145,40 @@ export const METHODS = {
       history: [...new Uint32Array(core.copied(address, 4 * count).buffer)],
     };
   },
-  generate(contract, { config, special, ids }) {
-    const generation = contract.generation(config, [], { special });
-    /** @type {string[]} */
-    const texts = [];
-    const refusal = outcome(() => {
-      for (const id of ids) texts.push(generation.step(new Float32Array(WIDTH).fill(0).fill(1, id, id + 1)).text);
-      return {};
-    });
-    const { result } = generation;
-    generation.dispose();
-    return {
-      texts,
-      drawn: [...result.ids],
-      reason: result.reason,
-      stopped_by: result.stoppedBy,
-      stop_string: result.stopString,
-      pending: hex(result.pending),
-      refusal: refusal.error ?? null,
-    };
-  },
-  async draw(contract, { config, width, history, recipe, cycle, steps, every = EVERY }) {
-    const { core } = contract;
-    const rows = Array.from({ length: cycle }, (_, at) => recipeRow(core, { ...recipe, step: recipe.step + at }, width));
-    const sampler = contract.sampler(config, history, { width });
-    const ids = [];
-    const digests = [];
-    let stretch = new Stream();
-    for (let step = 0; step < steps; step++) {
-      const drawn = sampler.sample(/** @type {Float32Array} */ (rows[step % cycle]));
-      ids.push(drawn.id);
-      stretch.u32(drawn.id, drawn.sizes[3]);
-      stretch.f64(drawn.probability, drawn.logProbability);
-      if ((step + 1) % every !== 0 && step + 1 !== steps) continue;
-      digests.push(await stretch.digest());
-      stretch = new Stream();
-    }
-    const position = sampler.position.toString();
-    sampler.dispose();
-    return { ids, digests, position };
-  },
+  generate: (contract, { config, special, ids }) =>
+    using(contract.generation(config, [], { special }), (generation) => {
+      /** @type {string[]} */
+      const texts = [];
+      const refusal = outcome(() => {
+        for (const id of ids) texts.push(generation.step(new Float32Array(WIDTH).fill(1, id, id + 1)).text);
+        return {};
+      });
+      const { result } = generation;
+      return {
+        texts,
+        drawn: [...result.ids],
+        reason: result.reason,
+        stopped_by: result.stoppedBy,
+        stop_string: result.stopString,
+        pending: hex(result.pending),
+        refusal: refusal.error ?? null,
+      };
+    }),
+  draw: (contract, { config, width, history, recipe, cycle, steps, every = EVERY }) =>
+    using(contract.sampler(config, history, { width }), async (sampler) => {
+      const rows = Array.from({ length: cycle }, (_, at) => recipeRow(contract.core, { ...recipe, step: recipe.step + at }, width));
+      const ids = [];
+      const digests = [];
+      let stretch = new Stream();
+      for (let step = 0; step < steps; step++) {
+        const drawn = sampler.sample(/** @type {Float32Array} */ (rows[step % cycle]));
+        ids.push(drawn.id);
+        stretch.u32(drawn.id, drawn.sizes[3]);
+        stretch.f64(drawn.probability, drawn.logProbability);
+        if ((step + 1) % every !== 0 && step + 1 !== steps) continue;
+        digests.push(await stretch.digest());
+        stretch = new Stream();
+      }
+      return { ids, digests, position: sampler.position.toString() };
+    }),
 };

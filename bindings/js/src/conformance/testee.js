@@ -16,8 +16,6 @@ export const PROTOCOL = 1;
 export class Testee {
   #contract;
   #host;
-  /** @type {Map<string, Contract>} */
-  #opened = new Map();
 
   /**
    * @param {Contract} contract
@@ -44,23 +42,18 @@ export class Testee {
   }
 
   /** @param {string} method @param {Params} params */
-  #result(method, { profile = 'contract', max_pretoken, ...inputs }) {
+  async #result(method, { profile = 'contract', max_pretoken, ...inputs }) {
     if (method === 'hello') return this.#hello();
     const operation = METHODS[method];
     if (operation === undefined) throw new Error(`there is no method ${method}`);
-    const given = method === 'open' ? { ...inputs, max_pretoken } : inputs;
-    return operation(this.#faces(profile, method === 'open' ? undefined : max_pretoken), given);
-  }
-
-  /** @param {any} profile @param {number | undefined} maxPretoken */
-  #faces(profile, maxPretoken) {
-    const key = `${profile} ${maxPretoken}`;
-    let contract = this.#opened.get(key);
-    if (contract === undefined) {
-      contract = this.#contract.with(maxPretoken === undefined ? { profile } : { profile, maxPretoken });
-      this.#opened.set(key, contract);
+    if (method === 'open') return operation(this.#contract, { ...inputs, max_pretoken });
+    if (max_pretoken === undefined) return operation(this.#contract.with({ profile }), inputs);
+    const limited = this.#contract.with({ profile, maxPretoken: max_pretoken });
+    try {
+      return await operation(limited, inputs);
+    } finally {
+      limited.dispose();
     }
-    return contract;
   }
 
   #hello() {
@@ -128,6 +121,28 @@ export function outcome(call) {
   }
 }
 
+/**
+ * Use something, and free it then, also where it is refused something: a testee answers thousands of calls.
+ * @template {{dispose(): void}} Thing
+ * @template Result
+ * @param {Thing} thing
+ * @param {(thing: Thing) => Result} work
+ * @returns {Result}
+ */
+export function using(thing, work) {
+  /** @type {any} */
+  let result;
+  try {
+    result = work(thing);
+  } catch (error) {
+    thing.dispose();
+    throw error;
+  }
+  if (result instanceof Promise) return /** @type {any} */ (result.finally(() => thing.dispose()));
+  thing.dispose();
+  return result;
+}
+
 /** @param {Params} params */
 function onSpecial({ on_special }) {
   return on_special === undefined ? {} : { onSpecial: on_special };
@@ -156,77 +171,54 @@ const METHODS = {
   },
   count: ({ tokenizer }, params) => ({ count: tokenizer.count(inputText(params)) }),
   count_until: ({ tokenizer }, params) => ({ count: tokenizer.countUntil(inputText(params), params.limit) }),
-  chunks({ tokenizer }, { parts }) {
-    const chunks = tokenizer.chunks();
-    const call = (/** @type {any} */ part) => {
-      const ids = part === 'finish' ? chunks.finish() : chunks.push(inputText(part));
-      return { ids: [...ids], pending: chunks.pending };
-    };
-    const calls = parts.map((/** @type {any} */ part) => outcome(() => call(part)));
-    chunks.dispose();
-    return { calls };
-  },
-  append({ tokenizer }, { parts }) {
-    const text = tokenizer.encodedText();
-    const call = (/** @type {any} */ part) => {
-      const { keep, append } = text.append(inputText(part));
-      return { keep, append: [...append] };
-    };
-    const calls = parts.map((/** @type {any} */ part) => outcome(() => call(part)));
-    const ids = [...text.ids];
-    text.dispose();
-    return { calls, ids };
-  },
+  chunks: ({ tokenizer }, { parts }) =>
+    using(tokenizer.chunks(), (chunks) => {
+      const call = (/** @type {any} */ part) => {
+        const ids = part === 'finish' ? chunks.finish() : chunks.push(inputText(part));
+        return { ids: [...ids], pending: chunks.pending };
+      };
+      return { calls: parts.map((/** @type {any} */ part) => outcome(() => call(part))) };
+    }),
+  append: ({ tokenizer }, { parts }) =>
+    using(tokenizer.encodedText(), (text) => {
+      const call = (/** @type {any} */ part) => {
+        const { keep, append } = text.append(inputText(part));
+        return { keep, append: [...append] };
+      };
+      const calls = parts.map((/** @type {any} */ part) => outcome(() => call(part)));
+      return { calls, ids: [...text.ids] };
+    }),
   encode_trusted: ({ tokenizer }, params) => ({ ids: [...tokenizer.encodeTrusted(inputText(params))] }),
   find_special: ({ tokenizer }, params) => ({ findings: tokenizer.findSpecial(inputText(params)) }),
   decode: ({ tokenizer }, { ids, special }) => outputText(tokenizer.decode(ids, { special })),
   token_bytes: ({ tokenizer }, { token }) => outputText(tokenizer.tokenBytes(token)),
   token_id: ({ tokenizer }, params) => ({ token: tokenizer.tokenId(inputText(params)) }),
-  stream(contract, { special, calls }) {
-    const decoder = contract.streamDecoder({ special });
-    const call = (/** @type {any} */ ids) => (ids === 'finish' ? (decoder.finish(), {}) : { text: decoder.push(ids) });
-    const said = calls.map((/** @type {any} */ ids) => ({ ...outcome(() => call(ids)), pending: hex(decoder.pending) }));
-    decoder.dispose();
-    return { calls: said };
-  },
-  render({ template }, params) {
-    const rendering = template.renderRequest(params.request, onSpecial(params));
-    const { inputIds, text, findings, droppedReasoning } = rendering;
-    rendering.dispose();
-    return { input_ids: [...inputIds], text, findings, dropped_reasoning: droppedReasoning };
-  },
-  render_tokens({ template }, { request }) {
-    const rendering = template.renderRequest(request);
-    const { tokens } = rendering;
-    rendering.dispose();
-    return { tokens: tokens.map(row) };
-  },
-  reply(contract, { state, calls }) {
-    const reply = contract.reply(state);
-    const call = (/** @type {any} */ ids) => ({ events: ids === 'finish' ? reply.finish() : reply.push(ids) });
-    const said = calls.map((/** @type {any} */ ids) => ({ ...outcome(() => call(ids)), state: reply.state }));
-    reply.dispose();
-    return { calls: said };
-  },
-  session(contract, { options, steps }) {
-    const session = contract.session(options);
-    const said = steps.map((/** @type {any} */ step) => outcome(() => sessionStep(session, step)));
-    session.dispose();
-    return { steps: said };
-  },
-  assemble({ prompt }, params) {
-    const assembly = prompt.assemble(params.request, onSpecial(params));
-    const { inputIds, report } = assembly;
-    assembly.dispose();
-    return { input_ids: [...inputIds], ...report };
-  },
-  assemble_tokens: ({ prompt }, { request }) => ({ tokens: prompt.assemble(request).tokens.map(row) }),
+  stream: (contract, { special, calls }) =>
+    using(contract.streamDecoder({ special }), (decoder) => {
+      const call = (/** @type {any} */ ids) => (ids === 'finish' ? (decoder.finish(), {}) : { text: decoder.push(ids) });
+      return { calls: calls.map((/** @type {any} */ ids) => ({ ...outcome(() => call(ids)), pending: hex(decoder.pending) })) };
+    }),
+  render: ({ template }, params) =>
+    using(template.renderRequest(params.request, onSpecial(params)), ({ inputIds, text, findings, droppedReasoning }) => ({
+      input_ids: [...inputIds],
+      text,
+      findings,
+      dropped_reasoning: droppedReasoning,
+    })),
+  render_tokens: ({ template }, { request }) => using(template.renderRequest(request), ({ tokens }) => ({ tokens: tokens.map(row) })),
+  reply: (contract, { state, calls }) =>
+    using(contract.reply(state), (reply) => {
+      const call = (/** @type {any} */ ids) => ({ events: ids === 'finish' ? reply.finish() : reply.push(ids) });
+      return { calls: calls.map((/** @type {any} */ ids) => ({ ...outcome(() => call(ids)), state: reply.state })) };
+    }),
+  session: (contract, { options, steps }) =>
+    using(contract.session(options), (session) => ({ steps: steps.map((/** @type {any} */ step) => outcome(() => sessionStep(session, step))) })),
+  assemble: ({ prompt }, params) =>
+    using(prompt.assemble(params.request, onSpecial(params)), ({ inputIds, report }) => ({ input_ids: [...inputIds], ...report })),
+  assemble_tokens: ({ prompt }, { request }) => using(prompt.assemble(request), ({ tokens }) => ({ tokens: tokens.map(row) })),
   async open(_, { base64, max_pretoken }) {
     const limit = max_pretoken === undefined ? {} : { maxPretoken: max_pretoken };
-    const contract = await load({ artifact: bytesOfBase64(base64), ...limit });
-    const { digest, fileDigest } = contract;
-    contract.dispose();
-    return { semantic_digest: digest, file_digest: fileDigest };
+    return using(await load({ artifact: bytesOfBase64(base64), ...limit }), ({ digest, fileDigest }) => ({ semantic_digest: digest, file_digest: fileDigest }));
   },
   special_tokens: ({ tokenizer }) => ({ tokens: Array.from(tokenizer.specialTokens, ([text, id]) => [id, text]) }),
   memory: (contract) => ({ bytes: contract.opened.bytes, measured: 'environment' }),
