@@ -75,7 +75,8 @@ async function runFile(worker, file, report, total) {
   if (file.semantic_digest !== report.semantic_digest) throw new Error(`${file.name} is for another artifact`);
   for (let first = 0; first < file.calls.length; first += AHEAD) {
     const calls = file.calls.slice(first, first + AHEAD);
-    const answers = await Promise.all(calls.map(({ method, params }, /** @type {number} */ at) => (report.methods.includes(method) ? ask(worker, first + at, method, params) : null)));
+    const asked = (/** @type {any} */ { method, params }, /** @type {number} */ at) => (report.methods.includes(method) ? ask(worker, first + at, method, params) : null);
+    const answers = await Promise.all(calls.map(asked));
     for (const [at, call] of calls.entries()) judge(result, call, answers[at]);
     const done = report.files.reduce((/** @type {number} */ sum, /** @type {any} */ { passed, failed, not_asked }) => sum + passed + failed + not_asked, 0) + first + calls.length;
     progress(done / total, `${done.toLocaleString('en')} of ${total.toLocaleString('en')} vectors`);

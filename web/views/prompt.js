@@ -41,7 +41,7 @@ function showBar({ context, reserve, prompt_tokens, left }, sources) {
 
 /** @param {any[]} sources */
 function showSources(sources) {
-  const row = ({ source, trust, tokens }) =>
+  const row = (/** @type {any} */ { source, trust, tokens }) =>
     element('tr', {}, element('th', { scope: 'row' }, source), element('td', {}, element('span', { className: trust }, trust)), element('td', { className: 'number' }, String(tokens)));
   byId('prompt-sources').querySelector('tbody')?.replaceChildren(...sources.map(row));
 }
