@@ -52,7 +52,10 @@ def _scenario(number: int, name: str, text: str) -> Json:
     if number % 2:
         request["local_state"] = [{"name": "note", "value": text[:60], "priority": 1}, {"name": "day", "value": "Friday", "priority": 2}]
     if number % 3 == 0:
-        request["retrieved"] = [{"id": "b", "source": "s", "text": text, "score": 0.5}, {"id": "a", "source": "s", "text": "x", "score": 0.5}]
+        request["retrieved"] = [
+            {"id": "b", "source": "s", "text": text, "score": 0.5},
+            {"id": "a", "source": "s", "text": "x", "score": 0.5},
+        ]
     if number % 4 == 1:
         request["history"] = [{"role": "user", "content": text[::-1]}, {"role": "assistant", "content": f"{text}."}]
     if number % 5 == 2:

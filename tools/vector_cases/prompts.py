@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from slm2.conformance.composed import composed
 from tools.vector_cases.case import Case, Group, as_json
 from tools.vector_cases.conversation import assistant, call, flat_call, tool, user
+
+from slm2.conformance.composed import composed
 
 __all__ = ["BUDGET", "EXAMPLE", "FLAGS", "ROUND", "TURN", "ask", "composed", "fact", "groups", "passage"]
 

@@ -155,7 +155,7 @@ pub unsafe extern "C" fn slm2_sampler_position(context: *mut Context, sampler: *
 /// Go on as if so many words had been taken.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_sampler_advance(context: *mut Context, sampler: *mut Sampler, words: u64) -> Status {
-    unsafe { call(context, |_| unique(sampler, "sampler").map(|sampler| sampler.0.generator_mut().advance(words))) }
+    unsafe { call(context, |_| unique(sampler, "sampler")?.0.generator_mut().advance(words)) }
 }
 
 /// The state of the generator, to be kept as it is (S-35). The history is not in it.
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn slm2_generator_position(context: *mut Context, generato
 /// As [`slm2_sampler_advance`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_generator_advance(context: *mut Context, generator: *mut Random, words: u64) -> Status {
-    unsafe { call(context, |_| unique(generator, "generator").map(|generator| generator.0.advance(words))) }
+    unsafe { call(context, |_| unique(generator, "generator")?.0.advance(words)) }
 }
 
 /// As [`slm2_sampler_state`].

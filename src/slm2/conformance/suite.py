@@ -327,7 +327,10 @@ def _step(contract: Contract, session: Session, step: Any) -> tuple[Session, Out
         return restored, {"cached": len(restored.cached_ids)}
     if "reply" in step:
         return session, {"events": [_said(event) for event in session.reply(step["reply"])]}
-    delta = session.settle() if step == "settle" else session.extend(step["extend"])
+    if step in ("settle", "settled"):
+        delta = session.settle() if step == "settle" else session.settled()
+    else:
+        delta = session.extend(step["extend"], enable_thinking=step.get("enable_thinking"))
     return session, {**asdict(delta), "lost": [[loss.message, loss.ids, loss.reason] for loss in delta.lost]}
 
 

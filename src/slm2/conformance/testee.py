@@ -1,6 +1,6 @@
 """A testee over an engine of this package, the model for those of other hosts (contract/conformance.md).
 
-    python -m slm2.conformance.testee --engine native --artifact FILE
+python -m slm2.conformance.testee --engine native --artifact FILE
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from slm2.conformance import suite
 from slm2.conformance.asking import Asked, Outcome, Part, Question
 from slm2.conformance.bulk import NO_ID, token_digests
 from slm2.conformance.protocol import PROTOCOL, Call, call_of
-from slm2.conformance.sweeps import blocks, scalars_digest
+from slm2.conformance.sweeps import scalars_digest
 from slm2.conformance.verdict import Check
 from slm2.engine import Engine, select
 
@@ -179,5 +179,3 @@ def _against_source(artifact: Artifact, loaded: source.Source) -> Check:
     if len(there) != len(expected):
         wrong.append(f"the artifact has {len(there)} entries, the file {len(expected)}")
     return Check("publisher's tokenizer.json", TIER, len(expected), len(wrong), wrong[0] if wrong else None)
-
-
