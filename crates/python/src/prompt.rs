@@ -52,8 +52,9 @@ impl NativeAssembly {
     fn tokens<'py>(&self, py: Python<'py>) -> Vec<TokenRow<'py>> {
         let names: Vec<_> = self.assembly.source_names().iter().map(|name| PyString::new(py, name)).collect();
         let row = |token: &PromptToken| {
-            let ranges = token
-                .ranges
+            let ranges = self
+                .assembly
+                .ranges(token)
                 .iter()
                 .filter_map(|(source, start, end)| Some((names.get(*source as usize)?.clone(), *start, *end)));
             (token.id.get(), token.role, token.part, token.trust, token.message, ranges.collect())

@@ -29,7 +29,7 @@ def command(profile: Profile, as_json: bool, artifact: str | None, engine: Engin
     if as_json:
         write_bytes(json.dumps(strict(report)).encode("ascii") + b"\n")
         return
-    from slm2.cli.screen import console, facts, print_on  # noqa: PLC0415  (rich is slow to import)
+    from slm2.screen import console, facts, print_on  # noqa: PLC0415  (rich is slow to import)
 
     print_on(console(), facts(report))
 

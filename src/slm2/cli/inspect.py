@@ -55,7 +55,7 @@ def _machine(artifact: Artifact, *, as_dot: bool, as_svg: bool) -> None:
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    from slm2.cli.screen import console, facts, print_on  # noqa: PLC0415
+    from slm2.screen import console, facts, print_on  # noqa: PLC0415
 
     def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
         made = Table(*headings, box=box.SIMPLE_HEAD, pad_edge=False)
@@ -74,7 +74,7 @@ def _print(artifact: Artifact, data: bytes) -> None:
     from rich.console import Group  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from slm2.cli.screen import console, facts, print_on  # noqa: PLC0415
+    from slm2.screen import console, facts, print_on  # noqa: PLC0415
 
     sections = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     sections.add_column("kind")

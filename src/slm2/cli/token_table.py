@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from slm2.cli.screen import console, print_on, visible
+from slm2.screen import console, print_on, visible
 from slm2.contract import Contract
 
 

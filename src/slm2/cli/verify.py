@@ -130,7 +130,7 @@ def _print(tier: int, verdicts: Sequence[HostVerdict]) -> None:
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from slm2.cli.screen import console, print_on  # noqa: PLC0415
+    from slm2.screen import console, print_on  # noqa: PLC0415
     from slm2.conformance.report import rows  # noqa: PLC0415
 
     shown = [verdict for verdict in verdicts if verdict.missing is None]
@@ -158,7 +158,7 @@ def _cell(check: Check | None) -> Text:
 
 def _tell(verdicts: Sequence[HostVerdict], asked: frozenset[str]) -> None:
     """What failed and what was left out, a line each on stderr."""
-    from slm2.cli.screen import visible  # noqa: PLC0415
+    from slm2.screen import visible  # noqa: PLC0415
 
     for verdict in verdicts:
         if verdict.missing is not None and verdict.name in asked:

@@ -30,6 +30,20 @@ pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
+/// SHA-256 of bytes that come one after the other.
+#[derive(Default)]
+pub(crate) struct Digester(Sha256);
+
+impl Digester {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+}
+
 /// The semantic digest in the making: sections are added in the order of their kinds.
 pub(crate) struct Semantic(Sha256);
 

@@ -25,7 +25,7 @@ use crate::error_code::ErrorCode;
 use crate::json::JsonValue;
 use crate::tokenizer::{BytePairs, Scanner, Seams, SpecialAutomaton};
 
-pub(crate) use digest::{hex, sha256};
+pub(crate) use digest::{Digester, hex, sha256};
 pub(crate) use facts::Facts;
 pub(crate) use merges::{Merges, NO_RANK};
 pub(crate) use normalization::{Decomposition, Normalization, NormalizationIndex, ScalarTraits};

@@ -126,22 +126,28 @@ fn append_object(members: &[(Key, JsonValue)], path: &Path<'_>, depth: usize, ou
 /// A string with its quotation marks, appended.
 pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
-    for char in text.chars() {
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            control if control < ' ' => {
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(text.get(plain..at).unwrap_or_default());
+        plain = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            8 => out.push_str("\\b"),
+            12 => out.push_str("\\f"),
+            control => {
                 // Writing to a string does not fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(control));
+                let _ = write!(out, "\\u{control:04x}");
             }
-            other => out.push(other),
         }
     }
+    out.push_str(text.get(plain..).unwrap_or_default());
     out.push('"');
 }
 

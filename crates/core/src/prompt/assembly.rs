@@ -20,8 +20,8 @@ pub struct PromptToken {
     pub trust: &'static str,
     /// Index of the message in the prompt; `None` where no message brought it.
     pub message: Option<u32>,
-    /// For each text that the token touches: the number of its source in [`Assembly::source_names`], and bytes `start..end` of it.
-    pub ranges: Vec<(u32, usize, usize)>,
+    /// Where what it touches stands in [`Assembly::ranges`].
+    pub(super) ranges: (u32, u32),
     /// The item that it counts for, a number in [`Assembly::sources`].
     pub(super) owner: u32,
     /// Where it stands, a number in `Assembly::places`.
@@ -99,6 +99,7 @@ pub struct Escape {
 pub struct Assembly {
     pub(super) ids: Vec<TokenId>,
     pub(super) tokens: Vec<PromptToken>,
+    pub(super) ranges: Vec<(u32, usize, usize)>,
     pub(super) names: Vec<String>,
     pub(super) places: Vec<(&'static str, String)>,
     pub(super) sources: Vec<SourceCount>,
@@ -128,6 +129,13 @@ impl Assembly {
     #[must_use]
     pub fn tokens(&self) -> &[PromptToken] {
         &self.tokens
+    }
+
+    /// What a token touches: for each text the number of its source in [`Assembly::source_names`], and bytes `start..end` of it.
+    #[must_use]
+    pub fn ranges(&self, token: &PromptToken) -> &[(u32, usize, usize)] {
+        let (start, end) = token.ranges;
+        self.ranges.get(start as usize..end as usize).unwrap_or_default()
     }
 
     /// The sources that ranges name.

@@ -1,83 +1,117 @@
 //! The digest that names a request (contract/prompt.md, P-76).
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 
 use super::degradation::Degradation;
 use super::request::Request;
-use crate::artifact::{hex, sha256};
+use crate::artifact::{Digester, hex};
 use crate::json::{JsonValue, quote};
 use crate::template::Message;
 
+/// So much of the canonical form is written before it is digested.
+const BLOCK: usize = 1 << 14;
+
 /// SHA-256 of the canonical form of a request, in which the policy's digest stands for its text.
 pub(super) fn of_request(request: &Request) -> String {
-    let mut text = String::new();
+    let mut form = Form { text: String::new(), digester: Digester::default() };
     let policy = [("sha256", request.policy.digest().into()), ("length", request.policy.length().into())];
-    member(&mut text, "{", "policy", &JsonValue::object(policy));
-    member(&mut text, ", ", "user_turn", &request.user_turn.as_str().into());
-    member(&mut text, ", ", "steps", &JsonValue::array(request.steps.iter().map(|each| message(each))));
-    let facts = request.local_state.iter().map(|fact| {
-        let (name, value) = (fact.name.as_str().into(), fact.value.given_text().into());
-        JsonValue::object([("name", name), ("value", value), ("priority", integer(fact.priority))])
+    form.member("{", "policy", &JsonValue::object(policy));
+    form.text(", ", "user_turn", &request.user_turn);
+    form.array("steps", &request.steps, |form, message| form.message(message));
+    form.array("local_state", &request.local_state, |form, fact| {
+        form.text("{", "name", &fact.name);
+        form.text(", ", "value", &fact.value.given_text());
+        form.plain(", ", "priority", &fact.priority.to_string());
     });
-    member(&mut text, ", ", "local_state", &JsonValue::array(facts));
-    let chunks = request.retrieved.iter().map(|chunk| {
-        JsonValue::object([
-            ("id", chunk.id.as_str().into()),
-            ("text", chunk.text.given_text().into()),
-            ("score", JsonValue::Float(chunk.score)),
-            ("source", chunk.source.as_str().into()),
-            ("limit", chunk.limit.map_or(JsonValue::Null, JsonValue::from)),
-        ])
+    form.array("retrieved", &request.retrieved, |form, chunk| {
+        form.text("{", "id", &chunk.id);
+        form.text(", ", "text", &chunk.text.given_text());
+        form.member(", ", "score", &JsonValue::Float(chunk.score));
+        form.text(", ", "source", &chunk.source);
+        form.member(", ", "limit", &chunk.limit.map_or(JsonValue::Null, JsonValue::from));
     });
-    member(&mut text, ", ", "retrieved", &JsonValue::array(chunks));
-    member(&mut text, ", ", "history", &JsonValue::array(request.history.iter().map(|each| message(each))));
+    form.array("history", &request.history, |form, message| form.message(message));
     // Schemas are JSON already.
-    text.push_str(", \"tools\": [");
-    text.push_str(&request.tools.join(", "));
-    text.push(']');
+    form.plain(", ", "tools", &alloc::format!("[{}]", request.tools.join(", ")));
     let options = [
         ("enable_thinking", JsonValue::Bool(request.enable_thinking)),
         ("preserve_thinking", JsonValue::Bool(request.preserve_thinking)),
     ];
-    member(&mut text, ", ", "options", &JsonValue::object(options));
+    form.member(", ", "options", &JsonValue::object(options));
     let budget = [("context", request.budget.context.into()), ("reserve", request.budget.reserve.into())];
-    member(&mut text, ", ", "budget", &JsonValue::object(budget));
-    member(&mut text, ", ", "degradation", &request.degradation.as_ref().map_or(JsonValue::Null, degradation));
-    text.push('}');
-    hex(&sha256(text.as_bytes()), "")
+    form.member(", ", "budget", &JsonValue::object(budget));
+    form.member(", ", "degradation", &request.degradation.as_ref().map_or(JsonValue::Null, degradation));
+    form.put("}");
+    form.digester.update(form.text.as_bytes());
+    hex(&form.digester.finish(), "")
 }
 
-fn member(text: &mut String, before: &str, name: &str, value: &JsonValue) {
-    text.push_str(before);
-    quote(name, text);
-    text.push_str(": ");
-    text.push_str(&value.to_json());
+/// The canonical form as it is written.
+struct Form {
+    text: String,
+    digester: Digester,
 }
 
-fn integer(number: i64) -> JsonValue {
-    JsonValue::Int(alloc::format!("{number}"))
-}
+impl Form {
+    fn put(&mut self, text: &str) {
+        if self.text.len() > BLOCK {
+            self.digester.update(self.text.as_bytes());
+            self.text.clear();
+        }
+        self.text.push_str(text);
+    }
 
-fn optional(text: Option<&String>) -> JsonValue {
-    text.map_or(JsonValue::Null, |text| text.as_str().into())
-}
+    /// A member that is JSON already; `before` is a comma, or the bracket of its object.
+    fn plain(&mut self, before: &str, name: &str, json: &str) {
+        self.put(before);
+        self.put("\"");
+        self.put(name);
+        self.put("\": ");
+        self.put(json);
+    }
 
-/// What the template reads of a message.
-fn message(message: &Message) -> JsonValue {
-    let calls = message.calls.iter().map(|call| {
-        JsonValue::object([
-            ("name", call.name.as_str().into()),
-            ("arguments", call.arguments.as_str().into()),
-            ("id", optional(call.id.as_ref())),
-        ])
-    });
-    JsonValue::object([
-        ("role", message.role.name().into()),
-        ("content", message.content.as_str().into()),
-        ("reasoning_content", optional(message.reasoning.as_ref())),
-        ("tool_calls", JsonValue::array(calls)),
-        ("tool_call_id", optional(message.tool_call_id.as_ref())),
-    ])
+    fn text(&mut self, before: &str, name: &str, text: &str) {
+        self.plain(before, name, "");
+        quote(text, &mut self.text);
+    }
+
+    fn optional(&mut self, before: &str, name: &str, text: Option<&String>) {
+        match text {
+            Some(text) => self.text(before, name, text),
+            None => self.plain(before, name, "null"),
+        }
+    }
+
+    fn member(&mut self, before: &str, name: &str, value: &JsonValue) {
+        self.plain(before, name, &value.to_json());
+    }
+
+    /// A member that is an array of objects; `write` leaves out their closing bracket.
+    fn array<T>(&mut self, name: &str, elements: &[T], write: impl Fn(&mut Self, &T)) {
+        self.plain(", ", name, "[");
+        for (place, element) in elements.iter().enumerate() {
+            self.put(if place > 0 { ", " } else { "" });
+            write(self, element);
+            self.put("}");
+        }
+        self.put("]");
+    }
+
+    /// What the template reads of a message.
+    fn message(&mut self, message: &Message) {
+        self.text("{", "role", message.role.name());
+        self.text(", ", "content", &message.content);
+        self.optional(", ", "reasoning_content", message.reasoning.as_ref());
+        self.plain(", ", "tool_calls", "[");
+        for (place, call) in message.calls.iter().enumerate() {
+            self.text(if place > 0 { ", {" } else { "{" }, "name", &call.name);
+            self.text(", ", "arguments", &call.arguments);
+            self.optional(", ", "id", call.id.as_ref());
+            self.put("}");
+        }
+        self.put("]");
+        self.optional(", ", "tool_call_id", message.tool_call_id.as_ref());
+    }
 }
 
 fn degradation(floors: &Degradation) -> JsonValue {

@@ -57,6 +57,7 @@ pub(super) struct Gather<'r, 'a> {
     request: &'r Request,
     pub(super) finder: Finder<'r, 'a>,
     pub(super) tokens: Vec<PromptToken>,
+    pub(super) ranges: Vec<(u32, usize, usize)>,
     pub(super) names: Names,
     pub(super) places: Vec<(&'static str, String)>,
     place_numbers: BTreeMap<String, u32>,
@@ -104,6 +105,7 @@ impl<'r, 'a> Gather<'r, 'a> {
             request,
             finder: Finder::new(request, tokenizer),
             tokens: Vec::new(),
+            ranges: Vec::new(),
             names: Names::default(),
             places: Vec::new(),
             place_numbers: BTreeMap::new(),
@@ -180,13 +182,14 @@ impl Visitor for Gather<'_, '_> {
             Some(text) => (text.as_given(start, false), text.as_given(end, true)),
             None => (start, end),
         };
-        let ranges = touched.iter().filter_map(|&(at, start, end)| {
+        let first = number(self.ranges.len());
+        self.ranges.extend(touched.iter().filter_map(|&(at, start, end)| {
             let piece = self.segment.get(at)?;
             let (start, end) =
                 if piece.origin.is_literal { (start, end) } else { as_given(piece.origin.place, start, end) };
             Some((piece.source, start, end))
-        });
-        let ranges = ranges.collect();
+        }));
+        let ranges = (first, number(self.ranges.len()));
         let Some(Speaker { origin, role, part, message, place, .. }) = self.segment.get(speaker) else { return };
         let (role, part, message, place) = (*role, *part, *message, *place);
         let trust = trust(*origin);

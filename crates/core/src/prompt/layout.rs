@@ -21,6 +21,14 @@ pub(super) struct Layout {
     composed: BTreeMap<u32, Vec<Fragment>>,
 }
 
+/// A stretch of one origin: bytes `start..end` of a message's field or of a literal, and where they begin in their source.
+pub(super) struct Stretch {
+    pub(super) origin: Origin,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) base: usize,
+}
+
 /// An index as sources have it; a request of 2^32 messages does not fit in memory.
 pub(super) fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
@@ -102,25 +110,23 @@ impl Layout {
         }
     }
 
-    /// The stretches of one origin that a field's bytes `start..end` have: origin, bytes of the content, and where they begin in the source.
-    pub(super) fn stretches(&self, source: Source, start: usize, end: usize) -> Vec<(Origin, usize, usize, usize)> {
+    /// The stretches that a field's bytes `start..end` have.
+    fn stretches(&self, source: Source, start: usize, end: usize, tell: &mut impl FnMut(Stretch)) {
         let fragments = match source {
             Source::Content(index) => self.composed.get(&index),
             _ => None,
         };
         let Some(fragments) = fragments else {
-            return Vec::from([(Origin::given(self.of_message(source)), start, end, start)]);
+            return tell(Stretch { origin: Origin::given(self.of_message(source)), start, end, base: start });
         };
         let mut begins = 0;
-        let mut stretches = Vec::new();
         for fragment in fragments {
             let (from, to) = (begins.max(start), fragment.end.min(end));
             if from < to {
-                stretches.push((fragment.origin, from, to, from - begins));
+                tell(Stretch { origin: fragment.origin, start: from, end: to, base: from - begins });
             }
             begins = fragment.end;
         }
-        stretches
     }
 
     /// What a structural token or a literal of the template stands for.
@@ -133,10 +139,12 @@ impl Layout {
     }
 
     /// The pieces of an item of text.
-    pub(super) fn origins(&self, item: &Item) -> Vec<(Origin, usize, usize, usize)> {
+    pub(super) fn origins(&self, item: &Item, tell: &mut impl FnMut(Stretch)) {
         match item.what {
-            What::Field(source, start, end) => self.stretches(source, start, end),
-            What::Literal(_) | What::Mark(_) => Vec::from([(self.of_literal(item), 0, usize::MAX, 0)]),
+            What::Field(source, start, end) => self.stretches(source, start, end, tell),
+            What::Literal(_) | What::Mark(_) => {
+                tell(Stretch { origin: self.of_literal(item), start: 0, end: usize::MAX, base: 0 });
+            }
         }
     }
 }

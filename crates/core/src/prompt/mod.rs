@@ -194,6 +194,7 @@ impl<'a> Prompt<'a> {
             turns,
             steps: account.steps,
             tokens: gather.tokens,
+            ranges: gather.ranges,
             names: gather.names.texts,
             places: gather.places,
             sources: gather.sources,

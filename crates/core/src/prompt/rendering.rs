@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 
 use super::Workbench;
-use super::layout::Layout;
+use super::layout::{Layout, Stretch};
 use super::place::Origin;
 use crate::artifact::template::PARTS;
 use crate::error::Error;
 use crate::ids::TokenId;
 use crate::template::{Composition, Item, Template, What};
-use crate::tokenizer::Unit;
+use crate::tokenizer::{Profile, Span, Unit};
 
 /// Text of one origin, between two structural tokens; or one of these.
 pub(super) struct Piece<'c> {
@@ -49,6 +49,7 @@ pub(super) fn walk(
 ) -> Result<(), Error> {
     let mut touched = Vec::new();
     let mut text = Vec::new();
+    let mut spans = Vec::new();
     let template = bench.template;
     for segment in segments(&composition.items) {
         let pieces = pieces(&template, composition, layout, segment);
@@ -60,10 +61,13 @@ pub(super) fn walk(
             continue;
         }
         text.clear();
-        text.extend(pieces.iter().flat_map(|piece| piece.data));
+        for piece in &pieces {
+            text.extend_from_slice(piece.data);
+        }
         visitor.segment(&pieces, &text);
         let mut first = 0;
-        for span in template.tokenizer.encode_spans(&text, bench.profile, Unit::Bytes, bench.scratch)? {
+        encode(&text, bench, &mut spans)?;
+        for span in &spans {
             // Ranges rise but where marks change places in normalisation.
             while pieces.get(first).is_some_and(|piece| piece.start > span.start) {
                 first -= 1;
@@ -89,6 +93,26 @@ pub(super) fn walk(
     Ok(())
 }
 
+/// The tokens of a text, with their bytes in it.
+fn encode(text: &[u8], bench: &mut Workbench<'_>, spans: &mut Vec<Span>) -> Result<(), Error> {
+    let tokenizer = &bench.template.tokenizer;
+    spans.clear();
+    if bench.profile != Profile::Contract {
+        spans.append(&mut tokenizer.encode_spans(text, bench.profile, Unit::Bytes, bench.scratch)?);
+        return Ok(());
+    }
+    // Nothing is normalised: each token has its own bytes, one after the other.
+    bench.ids.clear();
+    tokenizer.encode_into(text, bench.profile, bench.scratch, &mut bench.ids)?;
+    let mut start = 0;
+    for &id in &bench.ids {
+        let end = start + tokenizer.token_bytes(id.get())?.len();
+        spans.push(Span { id, start, end });
+        start = end;
+    }
+    Ok(())
+}
+
 /// Structural tokens, one by one, and between them the items that are encoded together (M-60).
 pub(super) fn segments(items: &[Item]) -> impl Iterator<Item = &[Item]> {
     items.chunk_by(|left, right| !matches!(left.what, What::Mark(_)) && !matches!(right.what, What::Mark(_)))
@@ -109,7 +133,7 @@ fn pieces<'c>(
             What::Field(_, start, _) => start,
             What::Mark(_) | What::Literal(_) => 0,
         };
-        for (origin, from, to, base) in layout.origins(item) {
+        layout.origins(item, &mut |Stretch { origin, start: from, end: to, base }| {
             let to = to.min(field_start + all.len());
             let data = all.get(from - field_start..to - field_start).unwrap_or_default();
             if !data.is_empty() {
@@ -117,7 +141,7 @@ fn pieces<'c>(
                 pieces.push(Piece { origin, data, start, base, role, part, message });
                 start += data.len();
             }
-        }
+        });
     }
     pieces
 }

@@ -53,7 +53,7 @@ impl Assembly {
                 token.part.into(),
                 token.trust.into(),
                 token.message.map_or(JsonValue::Null, JsonValue::from),
-                JsonValue::array(token.ranges.iter().map(range)),
+                JsonValue::array(self.ranges(token).iter().map(range)),
             ]))
         };
         JsonValue::array(self.tokens.iter().map(row)).to_json()
@@ -66,7 +66,7 @@ impl Assembly {
             "{{\"id\": {}, \"role\": \"{role}\", \"part\": \"{part}\", \"trust\": \"{trust}\", \"ranges\": [",
             id.get()
         );
-        for (place, (source, start, end)) in token.ranges.iter().enumerate() {
+        for (place, (source, start, end)) in self.ranges(token).iter().enumerate() {
             // Names of sources have nothing that JSON escapes.
             let source = self.names.get(*source as usize).map_or("", String::as_str);
             let comma = if place > 0 { ", " } else { "" };

@@ -1,4 +1,4 @@
-"""The picture of ``slm2 assemble --explain``: the prompt with each token in the colour of its source, the ids, the budget."""
+"""The picture of an assembly: the prompt with each token in the colour of its source, the ids, the budget, what was given up."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slm2.cli.prompt_text import Unit, is_policy, units
-from slm2.cli.screen import console, print_on, shown, visible
-from slm2.contract import Contract
 from slm2.prompt import Assembly, owner, part_of
+from slm2.prompt_view import TokenBytes, Unit, is_policy, units
+from slm2.screen import console, print_on, shown
 
 
 class _Part(NamedTuple):
@@ -48,25 +47,21 @@ _DIGEST_DIGITS = 16
 _MARKS = ("⟦", "⟧")
 
 
-def print_picture(contract: Contract, assembly: Assembly, *, title: str, stderr: bool) -> None:
+def print_picture(assembly: Assembly, token_bytes: TokenBytes, *, heading: RenderableType | None = None, stderr: bool = False) -> None:
     """Print the picture to stdout or stderr; without colours where they do not belong."""
     screen = console(stderr=stderr)
     plain = screen.color_system is None or screen.no_color
+    given_up = [_section("Given up", _steps(assembly))] if assembly.ledger.steps else []
     picture = Group(
-        _heading(contract, title),
-        _section("Prompt, each token in the colour of its source", _prompt(contract, assembly)),
+        *([] if heading is None else [heading]),
+        _section("Prompt, each token in the colour of its source", _prompt(assembly, token_bytes)),
         _section(f"Ids ({len(assembly.input_ids):,})", _ids(assembly)),
         _section("Sources", _sources(assembly)),
+        *given_up,
         _section("Budget", _budget(assembly, screen.width, plain=plain)),
         _section("Findings", _findings(assembly)),
     )
     print_on(screen, picture)
-
-
-def _heading(contract: Contract, title: str) -> Text:
-    digest = contract.digest[:_DIGEST_DIGITS]
-    text = visible(title.encode("utf-8", "backslashreplace"), "bold", blanks=False)
-    return text.append(f"  engine {contract.engine.name}, profile {contract.profile}, artifact {digest}", "not bold")
 
 
 def _section(name: str, body: RenderableType) -> RenderableType:
@@ -78,14 +73,14 @@ def _style(item: str, position: int = 0) -> str:
     return PARTS[part_of(item)].shades[position % 2]
 
 
-def _prompt(contract: Contract, assembly: Assembly) -> RenderableType:
+def _prompt(assembly: Assembly, token_bytes: TokenBytes) -> RenderableType:
     """Line by line: whose text it is, where that changes, and the line."""
     width = min(max(len(count.source) for count in assembly.sources), _MAX_GUTTER)
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("source", width=width, no_wrap=True, overflow="ellipsis")
     table.add_column("text", ratio=1, overflow="fold")
     told = ""
-    for line in _lines(units(assembly, contract.tokenizer.token_bytes, digits=_DIGEST_DIGITS)):
+    for line in _lines(units(assembly, token_bytes, digits=_DIGEST_DIGITS)):
         item = next((unit.item for unit in line if unit.item != "program"), told)
         table.add_row(Text(item, _style(item)) if item != told else "", _line(line))
         told = item
@@ -162,7 +157,37 @@ def _budget(assembly: Assembly, width: int, *, plain: bool) -> RenderableType:
         _bar(window, width),
         Text("The prompt by source:"),
         _bar(by_part, width),
+        *_cost_of_facts(assembly),
     )
+
+
+def _cost_of_facts(assembly: Assembly) -> list[Text]:
+    """What users should know of local state: it stands before all of the history."""
+    begins = {count.part: count.begins for count in assembly.ledger.parts}["local_state"]
+    if begins is None:
+        return []
+    after = assembly.budget.prompt_tokens - begins
+    return [Text(f"A fact that changes costs a cache all from its place on: local state begins at token {begins:,}, {after:,} before the end.")]
+
+
+def _steps(assembly: Assembly) -> RenderableType:
+    """The ledger: each part before and after, and each step."""
+    counts = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    counts.add_column("part")
+    steps = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for heading in ("before", "after"):
+        counts.add_column(heading, justify="right")
+    for heading in ("pass", "step", "source", "why"):
+        steps.add_column(heading, overflow="fold")
+    steps.add_column("tokens then", justify="right")
+    for count in assembly.ledger.parts:
+        if count.before:
+            counts.add_row(Text(count.part, PARTS[count.part].shades[0]), f"{count.before:,}", f"{count.after:,}")
+    for step in assembly.ledger.steps:
+        what = step.action.replace("_", " ") + (f" ({step.messages} messages)" if step.messages else "")
+        style = PARTS[part_of(step.source)].shades[0]
+        steps.add_row(step.pass_name, what, Text(step.source, style), step.why, f"{step.after:,}")
+    return Group(counts, steps)
 
 
 def _tokens_of(assembly: Assembly, part: str) -> int:
