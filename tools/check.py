@@ -160,9 +160,23 @@ def rust(check: Check) -> None:
     check.run("header of the C ABI", "cargo", "run", "--manifest-path", "tools/header/Cargo.toml", "--locked", "--quiet", "--", "--check")
     check.run("rustdoc", "cargo", "doc", "--workspace", "--no-deps", "--locked", "--quiet")
     check.run("cargo test", "cargo", "test", "--workspace", "--locked", "--no-fail-fast", count=cargo_counts)
+    oldest(check)
     # Without the wide registers: the plain twin in the core's own pass over a row.
     plain = ("--package", "slm2-core", "--no-default-features", "--features", "conformance")
     check.run("cargo test, no simd", "cargo", "test", *plain, "--locked", "sampling", count=cargo_counts)
+
+
+def oldest(check: Check) -> None:
+    """The crates that others build on, with the oldest release of Rust that they promise; where rustup has it."""
+    manifest = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    release = re.search(r'^rust-version = "(.+)"$', manifest, re.MULTILINE)
+    toolchain = f"+{release[1] if release else 'none'}.0"
+    known = subprocess.run(["cargo", toolchain, "--version"], capture_output=True, check=False, shell=os.name == "nt").returncode == 0
+    if not known:
+        print(f"  Rust {toolchain[1:]} is not here, and was not tried: rustup toolchain install {toolchain[1:]}", flush=True)
+        return
+    crates = ("--package", "slm2-core", "--package", "slm2-capi", "--locked", "--quiet", "--target-dir", "target/oldest")
+    check.run(f"the oldest Rust, {toolchain[1:]}", "cargo", toolchain, "check", *crates)
 
 
 def fuzz(check: Check) -> None:
