@@ -1,6 +1,9 @@
 //! The memory of encoding, and what it is bounded by.
 
+use alloc::boxed::Box;
+
 use super::Tokenizer;
+use super::found::Found;
 use super::merge::Merger;
 use super::piece_cache::PieceCache;
 use super::sink::Room;
@@ -19,6 +22,9 @@ pub struct Scratch {
     pub(super) merger: Merger,
     pub(super) cache: PieceCache,
     pub(super) room: Room,
+    /// Where pieces wait, and parts of one; absent while they do.
+    pub(super) pieces: Option<Box<Found>>,
+    pub(super) parts: Option<Box<Found>>,
 }
 
 impl Scratch {
@@ -44,6 +50,8 @@ impl Scratch {
             merger: Merger::default(),
             cache: PieceCache::default(),
             room: Room::default(),
+            pieces: None,
+            parts: None,
         })
     }
 
