@@ -211,10 +211,33 @@ const METHODS = {
       const call = (/** @type {any} */ ids) => ({ events: ids === 'finish' ? reply.finish() : reply.push(ids) });
       return { calls: calls.map((/** @type {any} */ ids) => ({ ...outcome(() => call(ids)), state: reply.state })) };
     }),
-  session: (contract, { options, steps }) =>
-    using(contract.session(options), (session) => ({ steps: steps.map((/** @type {any} */ step) => outcome(() => sessionStep(session, step))) })),
+  session(contract, { options, steps }) {
+    let session = contract.session(options);
+    const said = [];
+    try {
+      for (const step of steps) {
+        const answer = outcome(() => (step.restore === undefined ? sessionStep(session, step) : { session: contract.restoreSession(step.restore) }));
+        if (answer.session === undefined) said.push(answer);
+        else {
+          session.dispose();
+          session = /** @type {import('../session.js').Session} */ (answer.session);
+          said.push({ cached: session.cachedIds.length });
+        }
+      }
+    } finally {
+      session.dispose();
+    }
+    return { steps: said };
+  },
   assemble: ({ prompt }, params) =>
     using(prompt.assemble(params.request, onSpecial(params)), ({ inputIds, report }) => ({ input_ids: [...inputIds], ...report })),
+  prompt_delta({ prompt }, { request, before }) {
+    const cached = before === null ? [] : using(prompt.assemble(before), ({ inputIds }) => inputIds);
+    return using(prompt.assemble(request), (assembly) => {
+      const { append, ...delta } = assembly.delta(cached);
+      return { ...delta, append: [...append] };
+    });
+  },
   assemble_tokens: ({ prompt }, { request }) => using(prompt.assemble(request), ({ tokens }) => ({ tokens: tokens.map(row) })),
   async open(_, { base64, max_pretoken }) {
     const limit = max_pretoken === undefined ? {} : { maxPretoken: max_pretoken };
@@ -232,8 +255,10 @@ const METHODS = {
  */
 function sessionStep(session, step) {
   if (step === 'settle') return delta(session.settle());
+  if (step === 'settled') return delta(session.settled());
+  if (step === 'save') return { checkpoint: decoder.decode(session.save()) };
   if ('reply' in step) return { events: session.reply(step.reply) };
-  return delta(session.extend(step.extend));
+  return delta(session.extend(step.extend, step.enable_thinking === undefined ? {} : { enableThinking: step.enable_thinking }));
 }
 
 /** @param {import('../session.js').Delta} delta */
