@@ -4,7 +4,7 @@ python tools/build_dotnet.py
 
 Compiler: Debian's mono-mcs, unpacked into .cache/dotnet-toolchain (nothing is installed, nothing else on the machine changes). Runtime:
 CoreCLR 3.1 of the package dotnetcore2 of PyPI, in the same folder. The sources are C# 7, so that any later SDK compiles them too; this
-compiler compiles them twice, as `net8.0` of the project file (with spans) and as `netstandard2.0` (without), and the tests run on the first.
+compiler compiles them twice, as `net8.0` of the project file (with spans) and as `netstandard2.0` (without); the tests run on the first.
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PLACES = {
     "src/slm2/__init__.py": r'^__version__ = "(.+)"$',
     "Cargo.toml": r'^\[workspace\.package\]\nversion = "(.+)"$',
+    "crates/core/Cargo.toml": r'^slm2-simd = .*version = "(.+)" }$',
+    "bindings/dotnet/Slm2/Slm2.csproj": r"^ *<Version>(.+)</Version>$",
+    "bindings/dotnet/Slm2.Testee/Host.cs": r'^ *{ "version", "(.+)" },$',
     "CHANGELOG.md": r"^## \[(\d.*?)\]",
 }
 

@@ -16,10 +16,11 @@ pub mod worlds;
 pub type Target = fn(&[u8]);
 
 /// Name and function of each target.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("artifact", targets::artifact::run),
     ("encode", targets::encode::run),
     ("chunked", targets::chunked::run),
     ("decode", targets::decode::run),
     ("merges", targets::merges::run),
+    ("session", targets::session::run),
 ];

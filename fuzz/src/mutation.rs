@@ -97,7 +97,7 @@ impl Source {
         let settings = match target {
             "encode" => 2,
             "chunked" => 8,
-            "merges" => 1,
+            "merges" | "session" => 1,
             _ => 0,
         };
         Self { random: Random(seed), pool, settings }

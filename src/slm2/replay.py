@@ -34,16 +34,19 @@ def audit(trace: Trace) -> int:
     source = generator(config.rng, config.seed, stream_number(config.stream))
     history, steps = GrowingDigest(trace.head["prompt"]), 0
     chain = history.hex()
-    for line in trace.lines:
+    for number, line in enumerate(trace.lines, start=2):
         chain = link(chain, line)
         if "step" not in line:
             (name, value) = next(iter(line.items()))
-            if name == "advance":
-                source.advance(value)
-            elif name == "restore":
-                source = restored(config.rng, bytes.fromhex(value))
-            else:
-                history.add(value)
+            try:
+                if name == "advance":
+                    source.advance(value)
+                elif name == "restore":
+                    source = restored(config.rng, bytes.fromhex(value))
+                else:
+                    history.add(value)
+            except Slm2Error as error:  # no generator was so
+                raise Slm2Error("trace_invalid", line=number, reason=str(error)) from None
             continue
         _expect(line, "chain", chain)
         _expect(line, "step", steps)
@@ -79,7 +82,10 @@ def replay(trace: Trace, engine: Engine, logits: npt.NDArray[np.float32]) -> int
     for number, line in enumerate(trace.lines, start=2):
         if "step" not in line:
             (name, value) = next(iter(line.items()))
-            getattr(sampler, name)(bytes.fromhex(value) if name == "restore" else value)
+            try:
+                getattr(sampler, name)(bytes.fromhex(value) if name == "restore" else value)
+            except Slm2Error as error:
+                raise Slm2Error("trace_invalid", line=number, reason=str(error)) from None
             continue
         if line["allowed"] is not None:
             raise Slm2Error("trace_invalid", line=number, reason="the mask of allowed ids is not in the trace; audit it without logits")

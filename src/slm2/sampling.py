@@ -161,6 +161,8 @@ class Sampler(OfOneProcess):
     def advance(self, words: int) -> None:
         """Go on as if so many words, from 0 to 2^64 - 1, had been taken: O(log n) with pcg32, O(1) with chacha8.
 
+        With mt19937-torch it is O(n), and at most 2^32 words in one call.
+
         Raises:
             Slm2Error: ``invalid_type``, ``invalid_value``.
         """

@@ -143,6 +143,7 @@ FORGERIES = [
     *({"cached": value} for value in (None, [], {}, "", [1], [[]], [[0, [1], 0, 0]], [[True, [1], False, False]])),
     *({"cached": [[place, [1], False, True]]} for place in (0, 4, 5, -1, 2**70)),
     *({"cached": [[0, ids, False, True]]} for ids in ([], [151_669], [-1], [1.0], [True], ["1"], [2**40], 1)),
+    {"cached": [[0, [1], False, True], [1, [1], False, True]]},
     *({"state": value} for value in (None, "INIT", "END", "x", 1)),
     *({"cached": [], "state": None}, {"cached": [], "state": "INIT"}, {"cached": [[0, [1], True, False]], "state": None}),
     *({"kind": value} for value in ("slm2 session 2", None)),

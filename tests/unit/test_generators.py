@@ -89,6 +89,23 @@ def test_long_jumps(rng, choice) -> None:
     assert once.state() == twice.state()
 
 
+@every_engine
+def test_a_generator_that_goes_word_by_word_has_a_bound(choice) -> None:
+    made = engine(choice).generator("mt19937-torch", 3, 0)
+    before = made.state()
+    for count in (2**32 + 1, 2**64 - 1):
+        with pytest.raises(Slm2Error) as caught:
+            made.advance(count)
+        assert (caught.value.code, caught.value.fields["field"]) == ("invalid_value", "words")
+    assert made.state() == before
+    made.restore(before[:1] + (2**63 - 1).to_bytes(16, "little") + before[17:])
+    made.word()
+    assert made.position == 2**63
+    with pytest.raises(Slm2Error) as caught:
+        made.restore(before[:1] + (2**63).to_bytes(16, "little") + before[17:])
+    assert caught.value.code == "generator_state"
+
+
 def test_streams_have_numbers_and_names() -> None:
     name = "größer"
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")

@@ -154,6 +154,19 @@ def test_events_that_none_can_follow_are_refused(event) -> None:
     assert caught.value.fields["line"] == 2
 
 
+@pytest.mark.parametrize("rng", ["pcg32", "mt19937-torch"])
+def test_events_that_its_generator_cannot_follow_are_refused(rng) -> None:
+    trace = recorded(config(rng=rng, temperature=0.8))
+    for event in ({"advance": 2**64 - 1}, {"restore": "00"}, {"restore": ""}):
+        if rng == "pcg32" and "advance" in event:
+            continue
+        changed = _read([trace.head, event, *trace.lines])
+        for check in (audit, lambda trace: replay(trace, engine("native"), ROWS)):
+            with pytest.raises(Slm2Error) as caught:
+                check(changed)
+            assert (caught.value.code, caught.value.fields["line"]) == ("trace_invalid", 2)
+
+
 @pytest.mark.parametrize("width", [0, -5, True, 2**24 + 1, 10**14])
 def test_a_width_that_no_sampler_has_is_refused(width) -> None:
     head, *steps = _lines()

@@ -11,9 +11,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from tools.vector_cases.case import Case, Group
+
 from slm2.artifact import read
 from slm2.errors import Slm2Error
-from tools.vector_cases.case import Case, Group
 
 __all__ = ["FLAGS", "groups"]
 
@@ -133,8 +134,26 @@ ROWS: list[tuple[int, str, int, int, dict[str, Any]]] = [
     (10, "template_reach", 0x0E9A, 0x01, {"state": 2}),
     (10, "template_closed", 0x0D39, 0x08, {"state": 0, "event": 0}),
     (10, "template_closed", 0x0DC8, 0x02, {"state": 2, "event": 2}),
-    (11, "semantic_digest", 0x0020, 0x00, {"recorded": "0083a34912c6c47e6b4961729a2d64b8979c86f71053e100af96331f61f8cd85", "actual": "3e83a34912c6c47e6b4961729a2d64b8979c86f71053e100af96331f61f8cd85"}),
-    (11, "semantic_digest", 0x0602, 0x01, {"recorded": "3e83a34912c6c47e6b4961729a2d64b8979c86f71053e100af96331f61f8cd85", "actual": "1d1ea1dcecfb9553d7040acae2e1ecedab3bcf4dad39516fb3435fb0303fa662"}),
+    (
+        11,
+        "semantic_digest",
+        0x0020,
+        0x00,
+        {
+            "recorded": "0083a34912c6c47e6b4961729a2d64b8979c86f71053e100af96331f61f8cd85",
+            "actual": "3e83a34912c6c47e6b4961729a2d64b8979c86f71053e100af96331f61f8cd85",
+        },
+    ),
+    (
+        11,
+        "semantic_digest",
+        0x0602,
+        0x01,
+        {
+            "recorded": "3e83a34912c6c47e6b4961729a2d64b8979c86f71053e100af96331f61f8cd85",
+            "actual": "1d1ea1dcecfb9553d7040acae2e1ecedab3bcf4dad39516fb3435fb0303fa662",
+        },
+    ),
 ]
 
 # Changes that leave an artifact whole, and that another artifact comes from: offset, new value, what it is.

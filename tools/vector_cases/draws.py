@@ -47,10 +47,34 @@ def groups() -> list[Group]:
     biased = {"presence_penalty": 0.3, "frequency_penalty": 0.02, "logit_bias": {"9707": 2.5, "13": -1.0}, "banned_ids": [0, 198]}
     flat = {"width": 64, "recipe": recipe(90, 2.0), "cycle": 1}
     runs = [
-        run("pcg32, every step of the pipeline", "S-30", {**usual, "rng": "pcg32", "seed": 2**63 + 5, "stream": 7}, {**wide, **history}, "run"),
-        run("chacha8, a named stream, penalties and a bias", "S-31", {**usual, **biased, "rng": "chacha8", "seed": 11, "stream": "replay"}, wide, "run"),
-        run("chacha8 with a key, tied logits", "S-22", {**usual, "rng": "chacha8", "seed": "0f" * 32}, {"width": 4096, "recipe": recipe(82, bfloat16=True)}, "run"),
-        run("mt19937-torch", "S-32", {**usual, "rng": "mt19937-torch", "seed": 13}, {"width": 4096, "recipe": recipe(83), "history": [1, 2]}, "run"),
+        run(
+            "pcg32, every step of the pipeline",
+            "S-30",
+            {**usual, "rng": "pcg32", "seed": 2**63 + 5, "stream": 7},
+            {**wide, **history},
+            "run",
+        ),
+        run(
+            "chacha8, a named stream, penalties and a bias",
+            "S-31",
+            {**usual, **biased, "rng": "chacha8", "seed": 11, "stream": "replay"},
+            wide,
+            "run",
+        ),
+        run(
+            "chacha8 with a key, tied logits",
+            "S-22",
+            {**usual, "rng": "chacha8", "seed": "0f" * 32},
+            {"width": 4096, "recipe": recipe(82, bfloat16=True)},
+            "run",
+        ),
+        run(
+            "mt19937-torch",
+            "S-32",
+            {**usual, "rng": "mt19937-torch", "seed": 13},
+            {"width": 4096, "recipe": recipe(83), "history": [1, 2]},
+            "run",
+        ),
         run("mt19937-torch over whole rows", "S-53", {**usual, "rng": "mt19937-torch", "seed": 17}, {**wide, **history}, "run", "long"),
         run("greedy", "S-17", {**usual, "temperature": 0, "rng": "pcg32", "seed": 1}, {"width": 4096, "recipe": recipe(84)}, "run"),
     ]

@@ -20,7 +20,7 @@ FLAGS = {
 }
 
 RECORDED = Path(__file__).resolve().parents[2] / "tests" / "data" / "pipeline-torch-2.13.json"
-WIDTH = 151_936
+WIDTH, LIMIT = 151_936, 151_669
 STEPS = 12
 BUDGET = {"context": 32768, "reserve": 1024}
 
@@ -50,9 +50,12 @@ def _scenario(number: int, name: str, text: str) -> Json:
     """Parts of the request and parameters differ from scenario to scenario, each value of each parameter with several others."""
     request: Json = {"policy": f"Answer in one line. {text[:40]}", "user_turn": f"{text}\n?", "budget": BUDGET}
     if number % 2:
-        request["local_state"] = [{"name": "note", "value": text[:60], "priority": 1}, {"name": "day", "value": "Friday", "priority": 2}]
+        request["local_state"] = [{"name": "note", "value": " ".join(text.split())[:60], "priority": 1}, {"name": "day", "value": "Friday", "priority": 2}]
     if number % 3 == 0:
-        request["retrieved"] = [{"id": "b", "source": "s", "text": text, "score": 0.5}, {"id": "a", "source": "s", "text": "x", "score": 0.5}]
+        request["retrieved"] = [
+            {"id": "b", "source": "s", "text": text, "score": 0.5},
+            {"id": "a", "source": "s", "text": "x", "score": 0.5},
+        ]
     if number % 4 == 1:
         request["history"] = [{"role": "user", "content": text[::-1]}, {"role": "assistant", "content": f"{text}."}]
     if number % 5 == 2:
@@ -96,5 +99,8 @@ def groups() -> list[Group]:
         prompts.append(Case(comment, "assemble", {"request": as_json(scenario["request"])}, "P-40", flags=flags))
         steps = {"steps": record["steps"]}
         draws.append(Case(comment, "sample_kept", asked, "S-13", steps, profile="publisher", flags=flags))
-        texts.append(Case(comment, "decode", {"ids": drawn, "special": "bytes"}, "T-10", profile="publisher", flags=flags))
+        # Profile publisher draws from the padding too, and no decoder has text for that (decisions D1).
+        outside = next(((place, token) for place, token in enumerate(drawn) if token >= LIMIT), None)
+        error = outside and ("token_id_out_of_range", {"position": outside[0], "id": outside[1], "limit": LIMIT})
+        texts.append(Case(comment, "decode", {"ids": drawn, "special": "bytes"}, "T-10", error=error, profile="publisher", flags=flags))
     return [Group("pipeline-prompt", prompts), Group("pipeline-draws", draws), Group("pipeline-text", texts)]

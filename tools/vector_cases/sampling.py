@@ -237,6 +237,10 @@ def generators() -> Group:
              error=("generator_state", {"rng": "pcg32", "reason": "the increment is even or the position too large"})),
         Case("a state of another kind", "restore", {**asked, "state": "02" + state[1:].hex()}, "S-35", flags=("refusal",),
              error=("generator_state", {"rng": "pcg32", "reason": "33 bytes that begin with 1 were expected"})),
+        Case("further than a generator goes that does so word by word", "random_words",
+             {"rng": "mt19937-torch", "seed": 1, "stream": 0, "advance": [str(2**32 + 1)], "count": 1}, "S-34", flags=("refusal",),
+             error=("invalid_value", {"field": "words", "found": str(2**32 + 1),
+                                      "expected": "an integer from 0 to 2^32 with mt19937-torch, which goes on word by word"})),
     ]  # fmt: skip
     return Group("sampling-words", cases)
 
@@ -347,6 +351,14 @@ def generations() -> Group:
             generated("text held back, and delivered at the end", "S-84", [9707, 11, 151_645], stop_strings=["lo, wx"]),
             generated("of two that end together the longer", "S-84", [9707, 11, 1879], stop_strings=["world", ", world"]),
             generated("what follows in the same id is dropped", "S-84", [9707, 1879], stop_strings=["l"]),
+            generated("a structural id that does not stop, as text", "S-82", [9707, 151_644, 11], "bytes"),
+            generated("a refused id gives back what was held", "S-82", [9707, 151_644], stop_strings=["Hello, world!"]),
+            generated("a stop string at the last of them", "S-84", [9707, 11, 1879, 0], stop_strings=["!"]),
+            generated("a limit gives back what was held", "S-84", [9707, 11, 1879, 11], stop_strings=[",!"]),
+            generated("a string inside the beginning of another", "S-84", [9707, 11], stop_strings=["llo,x", "lo,"]),
+            generated("bytes that are no text give back what was held", "S-84", [9707, 9284, 9707], stop_strings=["lo!"]),
+            generated("a stop string across special text", "S-84", [9707, 151_644, 11], "bytes", stop_strings=["o<|im_start|>,"]),
+            generated("a stop string over what is skipped", "S-84", [9707, 151_644, 11], "skip", stop_strings=["o,"]),
         ],
     )
 

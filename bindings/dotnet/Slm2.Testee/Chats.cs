@@ -108,11 +108,20 @@ namespace Slm2.Testee
             }
         }
 
+        /// <summary>What changes from the prompt of one request to that of another; from nothing where <c>before</c> is null.</summary>
         private static Json.Members PromptDelta(Prompt prompt, Params call)
         {
+            uint[] cached = new uint[0];
+            if (call.Value("before") != null)
+            {
+                using (Assembly before = prompt.Assemble(call.Text("before"), call.OnSpecial))
+                {
+                    cached = before.InputIds;
+                }
+            }
             using (Assembly assembly = prompt.Assemble(call.Text("request"), call.OnSpecial))
             {
-                return (Json.Members)Json.Read(assembly.Delta(call.Ids("cached")).ToJson());
+                return (Json.Members)Json.Read(assembly.Delta(cached).ToJson());
             }
         }
 

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use slm2_core::{Error, ErrorCode, Scratch, TokenId};
 
-use crate::memory::{Memory, free, put, slice_mut};
+use crate::memory::{Memory, free, put, put_all};
 use crate::sampling::Ranked;
 use crate::tokenizer::Span;
 
@@ -91,8 +91,7 @@ impl Context {
             self.result = T::keep(result);
             return Err(Error::output_too_small(needed, capacity));
         }
-        unsafe { slice_mut(out, needed, "out") }?.copy_from_slice(&result);
-        Ok(())
+        unsafe { put_all(out, &result, "out") }
     }
 
     pub(crate) unsafe fn give_ids(&mut self, ids: &[TokenId], out: *mut u32, capacity: usize, count: *mut usize) -> Result<(), Error> {
@@ -130,7 +129,7 @@ pub extern "C" fn slm2_abi_version() -> u32 {
     SLM2_ABI_VERSION
 }
 
-/// A context for one thread; NULL where there is no memory.
+/// A context for one thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn slm2_context_new() -> *mut Context {
     let max_pretoken = usize::try_from(SLM2_MAX_PRETOKEN).unwrap_or(usize::MAX);
@@ -187,13 +186,7 @@ unsafe fn copy(bytes: &[u8], out: *mut u8, capacity: usize, length: *mut usize) 
     if bytes.len() > capacity {
         return SLM2_TOO_SMALL;
     }
-    match unsafe { slice_mut(out, bytes.len(), "out") } {
-        Ok(out) => {
-            out.copy_from_slice(bytes);
-            SLM2_OK
-        }
-        Err(_) => SLM2_REFUSED,
-    }
+    if unsafe { put_all(out, bytes, "out") }.is_ok() { SLM2_OK } else { SLM2_REFUSED }
 }
 
 /// Memory for what a call is given, aligned to 8 and zero; NULL where there is none.
@@ -207,5 +200,27 @@ pub extern "C" fn slm2_alloc(length: usize) -> *mut c_void {
 pub unsafe extern "C" fn slm2_free(memory: *mut c_void, length: usize) {
     if !memory.is_null() {
         drop(unsafe { Memory::from_raw(memory, length) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SLM2_INTERNAL, SLM2_OK, call, slm2_context_free, slm2_context_new, slm2_error};
+
+    /// What no input reaches: a mistake of the library ends at the boundary, and the context goes on.
+    #[test]
+    #[allow(clippy::panic)]
+    fn a_panic_does_not_cross_the_boundary() {
+        let context = slm2_context_new();
+        let (mut text, mut length) = ([0_u8; 512], 0);
+        // SAFETY: the context is new, and the text as long as is said.
+        unsafe {
+            assert_eq!(call(context, |_| panic!("a mistake")), SLM2_INTERNAL);
+            assert_eq!(slm2_error(context, text.as_mut_ptr(), text.len(), &raw mut length), SLM2_OK);
+            assert_eq!(call(context, |_| Ok(())), SLM2_OK);
+            slm2_context_free(context);
+        }
+        let error = String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned();
+        assert!(error.starts_with("{\"code\": \"internal_error\", \"fields\": {\"place\": \"a mistake\"}"), "{error}");
     }
 }

@@ -159,9 +159,9 @@ static void session(const json *params) {
     slm2_session_free(conversation);
 }
 
-static slm2_assembly *assembled(const json *params) {
+static slm2_assembly *assembled(const json *params, const char *name) {
     slm2_assembly *assembly = NULL;
-    const json *request = param(params, "request");
+    const json *request = param(params, name);
     check(slm2_assemble(context, contract, profile_param(params), on_special_param(params), bytes(request), request->length, &assembly));
     return assembly;
 }
@@ -169,7 +169,7 @@ static slm2_assembly *assembled(const json *params) {
 /* The report, with the ids in front. */
 static void assemble(const json *params) {
     size_t count = 0, length = 0;
-    slm2_assembly *assembly = assembled(params);
+    slm2_assembly *assembly = assembled(params, "request");
     const uint32_t *ids = result_ids(slm2_assembly_ids(context, assembly, NULL, 0, &count), &count);
     appendf(&out, "{\"input_ids\": ");
     append_ids(&out, ids, count);
@@ -182,7 +182,7 @@ static void assemble(const json *params) {
 
 static void assemble_tokens(const json *params) {
     size_t length = 0;
-    slm2_assembly *assembly = assembled(params);
+    slm2_assembly *assembly = assembled(params, "request");
     slm2_status status = slm2_assembly_tokens(context, assembly, NULL, 0, &length);
     slm2_assembly_free(assembly);
     const void *tokens = result(status, &length);
@@ -191,10 +191,19 @@ static void assemble_tokens(const json *params) {
     appendf(&out, "}");
 }
 
+/* What changes from the prompt of one request to that of another; from nothing where `before` is null. */
 static void prompt_delta(const json *params) {
     size_t count = 0, length = 0;
-    const uint32_t *cached = ids_of(param(params, "cached"), &count);
-    slm2_assembly *assembly = assembled(params);
+    uint32_t *cached = room(0);
+    if (param(params, "before")->kind != JSON_NULL) {
+        slm2_assembly *before = assembled(params, "before");
+        slm2_status status = slm2_assembly_ids(context, before, NULL, 0, &count);
+        slm2_assembly_free(before);
+        const uint32_t *ids = result_ids(status, &count);
+        cached = room(count * sizeof *cached);
+        memcpy(cached, ids, count * sizeof *cached);
+    }
+    slm2_assembly *assembly = assembled(params, "request");
     slm2_status status = slm2_assembly_delta(context, assembly, cached, count, NULL, 0, &length);
     slm2_assembly_free(assembly);
     const void *delta = result(status, &length);

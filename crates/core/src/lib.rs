@@ -1,13 +1,7 @@
-//! The engine of SLM2: one sealed artifact in, token ids and text out, the same bits on every host.
-//!
-//! [`Artifact`] checks every byte of an artifact before anything uses it (contract/artifact.md); [`Tokenizer`] turns text
-//! into ids and ids into bytes, [`StreamDecoder`] ids into text as they come; [`sampling`] draws ids, a
-//! [`Generation`] does both until something ends it, and a [`Session`] says what of a model's cache stays. Nothing here asks its host
-//! about anything: no clock, no environment, no Unicode tables, no hash order. Every refusal is an [`Error`] with a code of
-//! contract/errors.toml, and no input reaches a panic.
-
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 extern crate alloc;
 #[cfg(test)]

@@ -88,8 +88,9 @@ impl NativeSampler {
     }
 
     /// Go on as if so many words had been taken.
-    fn advance(&self, py: Python<'_>, words: u64) {
-        py.detach(|| self.lock().generator_mut().advance(words));
+    fn advance(&self, py: Python<'_>, words: u64) -> PyResult<()> {
+        let done = py.detach(|| self.lock().generator_mut().advance(words));
+        done.map_err(|error| errors::of_core(py, &error, None))
     }
 
     /// All there is to say about the generator.
@@ -233,8 +234,8 @@ impl NativeGenerator {
     }
 
     /// Go on as if so many words had been taken.
-    fn advance(&self, count: u64) {
-        self.lock().advance(count);
+    fn advance(&self, py: Python<'_>, count: u64) -> PyResult<()> {
+        self.lock().advance(count).map_err(|error| errors::of_core(py, &error, None))
     }
 
     /// All there is to say about the generator.

@@ -1,13 +1,20 @@
-//! Template2, replies and sessions.
+//! Prompt2, Template2, replies and sessions.
 
+use slm2_core::prompt::{Assembly, Prompt};
 use slm2_core::{Composition, JsonValue, ReplyEvent, ReplyReader, Scratch, Session, SessionOptions, Template};
 
 use crate::params::{Fault, Params, ids, member};
 use crate::write::{list, made, object};
 use crate::{Answer, Host, Method, outcome, refusal};
 
-pub(crate) const METHODS: &[(&str, Method)] =
-    &[("render", render), ("render_tokens", render_tokens), ("reply", reply), ("session", session)];
+pub(crate) const METHODS: &[(&str, Method)] = &[
+    ("render", render),
+    ("render_tokens", render_tokens),
+    ("assemble", assemble),
+    ("assemble_tokens", assemble_tokens),
+    ("reply", reply),
+    ("session", session),
+];
 
 /// Members of a result, by name.
 fn chosen<const N: usize>(whole: &JsonValue, names: [&'static str; N]) -> JsonValue {
@@ -33,6 +40,22 @@ fn render_tokens(host: &mut Host, params: &Params<'_>) -> Answer {
     let template = Template::new(artifact)?;
     let composition = composed(&template, params)?;
     Ok(object([("tokens", made(&template.tokens_to_json(&composition, params.profile()?, scratch)?))]))
+}
+
+fn assembled(host: &mut Host, params: &Params<'_>) -> Result<Assembly, Fault> {
+    let (artifact, scratch) = host.opened(params)?;
+    let prompt = Prompt::new(artifact)?;
+    let request = params.text("request")?.as_bytes();
+    Ok(prompt.assemble_json(request, params.profile()?, params.on_special()?, scratch)?)
+}
+
+fn assemble(host: &mut Host, params: &Params<'_>) -> Answer {
+    let JsonValue::Object(members) = made(&assembled(host, params)?.to_json()) else { return Ok(JsonValue::Null) };
+    Ok(JsonValue::Object(members.into_iter().filter(|(key, _)| key.text != "tokens").collect()))
+}
+
+fn assemble_tokens(host: &mut Host, params: &Params<'_>) -> Answer {
+    Ok(object([("tokens", made(&assembled(host, params)?.tokens_json()))]))
 }
 
 fn reply(host: &mut Host, params: &Params<'_>) -> Answer {
@@ -73,6 +96,7 @@ fn step(template: &Template<'_>, session: &mut Session, asked: &JsonValue, scrat
         return match word.as_str() {
             "save" => Ok(object([("checkpoint", session.save(template).into())])),
             "settle" => Ok(delta(&session.settle(template, scratch)?.to_json())),
+            "settled" => Ok(delta(&session.settled(template, scratch)?.to_json())),
             _ => Err(Fault::Failure(format!("there is no step {word}"))),
         };
     }
@@ -84,7 +108,11 @@ fn step(template: &Template<'_>, session: &mut Session, asked: &JsonValue, scrat
         let events = session.reply(template, &step.ids("reply")?)?;
         return Ok(object([("events", made(&ReplyEvent::list_to_json(&events)))]));
     }
-    Ok(delta(&session.extend(template, step.json("extend")?, None, scratch)?.to_json()))
+    let thinking = match member(asked, "enable_thinking") {
+        Some(JsonValue::Bool(thinking)) => Some(*thinking),
+        _ => None,
+    };
+    Ok(delta(&session.extend(template, step.json("extend")?, thinking, scratch)?.to_json()))
 }
 
 /// A delta, what was lost as rows.

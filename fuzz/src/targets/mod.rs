@@ -5,3 +5,4 @@ pub mod chunked;
 pub mod decode;
 pub mod encode;
 pub mod merges;
+pub mod session;

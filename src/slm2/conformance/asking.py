@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol
 
-from slm2.conformance.process import Process, TesteeError
+from slm2.conformance.process import Process, BrokenTestee
 from slm2.conformance.protocol import Call
 from slm2.conformance.verdict import Check, canonical, first_difference
 
@@ -81,7 +81,7 @@ class Running:
         """Start it.
 
         Raises:
-            TesteeError: it cannot be started.
+            BrokenTestee: it cannot be started.
         """
         self._start = start
         self._process: Process | None = start()
@@ -101,7 +101,7 @@ class Running:
                 for outcome in self._process.calls(todo):
                     done += 1
                     yield outcome
-            except TesteeError as error:
+            except BrokenTestee as error:
                 done += 1
                 yield {"exception": str(error)}
                 self._restart()
@@ -113,7 +113,7 @@ class Running:
         if self._crashes < _MOST_CRASHES:
             try:
                 self._process = self._start()
-            except TesteeError:
+            except BrokenTestee:
                 self._crashes = _MOST_CRASHES
 
     def close(self) -> str | None:
@@ -122,7 +122,7 @@ class Running:
             return None
         try:
             self._process.close()
-        except TesteeError as error:
+        except BrokenTestee as error:
             return str(error)
         return None
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 from slm2.artifact import Profile
 from slm2.conformance.protocol import LONGEST_LINE, Call, ProtocolError, call_of, line, outcome_of
 
-__all__ = ["Process", "TesteeError"]
+__all__ = ["Process", "BrokenTestee"]
 
 # Requests that may wait for their answers (C-2).
 _MOST_WAITING, _MOST_BYTES = 64, 2**20
@@ -25,7 +25,7 @@ _STDERR_SHOWN = 2000
 Outcome = dict[str, Any]
 
 
-class TesteeError(Exception):
+class BrokenTestee(Exception):
     """A testee crashed, hung, or wrote what is no answer. The message says what and has the end of its standard error."""
 
 
@@ -45,13 +45,13 @@ class Process:
             artifact: path of the artifact.
 
         Raises:
-            TesteeError: it cannot be started, or its greeting is none.
+            BrokenTestee: it cannot be started, or its greeting is none.
         """
         pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen([*command, "--artifact", artifact], stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
-            raise TesteeError(f"{command[0]} cannot be started: {error.strerror}") from None
+            raise BrokenTestee(f"{command[0]} cannot be started: {error.strerror}") from None
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._stderr: deque[str] = deque()
@@ -76,7 +76,7 @@ class Process:
         """The outcome of one call.
 
         Raises:
-            TesteeError: see the class.
+            BrokenTestee: see the class.
         """
         return next(self.calls([call], seconds))
 
@@ -84,7 +84,7 @@ class Process:
         """The outcomes of calls, in their order, several of which are on their way at once.
 
         Raises:
-            TesteeError: at the call that was not answered; those after it were not asked.
+            BrokenTestee: at the call that was not answered; those after it were not asked.
         """
         waiting: deque[tuple[int, str, int]] = deque()
         for call in calls:
@@ -118,7 +118,7 @@ class Process:
         """End its input and wait for it.
 
         Raises:
-            TesteeError: it does not end, or not with status 0.
+            BrokenTestee: it does not end, or not with status 0.
         """
         self._requests.put(None)
         try:
@@ -143,7 +143,7 @@ class Process:
             if stream is not None:
                 stream.close()
 
-    def _failed(self, reason: str) -> TesteeError:
+    def _failed(self, reason: str) -> BrokenTestee:
         """The program is stopped, if it has not stopped itself; its status says which of both."""
         try:
             status = f"status {self._process.wait(0.5)}"
@@ -151,7 +151,7 @@ class Process:
             status = "still running"
         self.kill()
         said = "".join(self._stderr)[-_STDERR_SHOWN:].strip()
-        return TesteeError(f"{reason} ({status})" + (f"; standard error: {said}" if said else ""))
+        return BrokenTestee(f"{reason} ({status})" + (f"; standard error: {said}" if said else ""))
 
     # ---- threads, so that neither side waits for ever ----
 

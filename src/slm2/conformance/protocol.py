@@ -61,7 +61,7 @@ def _crossing(name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401  (JSON)
     if name == "lines":
         return {name: [json.dumps(text) for text in value]}
     if name == "steps" and isinstance(value, list):
-        return {name: [{"extend": json.dumps(step["extend"])} if "extend" in step else step for step in value]}
+        return {name: [{**step, "extend": json.dumps(step["extend"])} if "extend" in step else step for step in value]}
     if name == "seed":
         is_key = isinstance(value, str) and len(value) == _KEY_DIGITS
         return {"key": value} if is_key else {name: str(value)}
@@ -85,7 +85,7 @@ def _arrived(name: str, value: Any) -> dict[str, Any]:  # noqa: ANN401  (JSON)
     if name == "lines":
         return {name: [json.loads(text) for text in value]}
     if name == "steps" and isinstance(value, list):
-        return {name: [{"extend": read_json(step["extend"])} if "extend" in step else step for step in value]}
+        return {name: [{**step, "extend": read_json(step["extend"])} if "extend" in step else step for step in value]}
     if name in ("seed", "stream"):
         return {name: int(value)}
     return {{"key": "seed", "stream_name": "stream"}.get(name, name): value}

@@ -31,13 +31,16 @@ from slm2.session import Session
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["OPTIONAL", "Difference", "InProcess", "Testee", "VectorFile", "expected", "files", "load", "profiles", "read_document", "run"]
+__all__ = ["OPTIONAL", "Difference", "InProcess", "Testee", "VectorFile", "expected", "files", "load", "profiles", "read_document", "run", "tier_of"]
 
 VECTOR_PACKAGE = "slm2.conformance.vectors"
 MANIFEST = "manifest.json"
 # Of the audit of recordings, a tool of this package: a host may lack them (contract/conformance.md).
 OPTIONAL = frozenset({"trace", "replay"})
 NO_ID = 2**32 - 1
+
+# Vector files that are asked from a later tier on.
+_LATER = {"pipeline.json": 2, "draws.json": 2, "turns.json": 3}
 
 Vector = Mapping[str, Any]
 Outcome = dict[str, Any]
@@ -104,6 +107,11 @@ def read_document(name: str) -> dict[str, Any]:
 def files() -> list[str]:
     """Names of the vector files, in the manifest's order; the sweeps, which hold digests, are not among them."""
     return [entry["name"] for entry in read_document(MANIFEST)["files"] if entry["schema"] == "vectors.schema.json"]
+
+
+def tier_of(name: str) -> int:
+    """The tier from which on a vector file is asked."""
+    return _LATER.get(name, 1)
 
 
 def load(name: str) -> VectorFile:
@@ -328,7 +336,10 @@ def _step(contract: Contract, session: Session, step: Any) -> tuple[Session, Out
         return restored, {"cached": len(restored.cached_ids)}
     if "reply" in step:
         return session, {"events": [_said(event) for event in session.reply(step["reply"])]}
-    delta = session.settle() if step == "settle" else session.extend(step["extend"])
+    if step in ("settle", "settled"):
+        delta = session.settle() if step == "settle" else session.settled()
+    else:
+        delta = session.extend(step["extend"], enable_thinking=step.get("enable_thinking"))
     return session, {**asdict(delta), "lost": [[loss.message, loss.ids, loss.reason] for loss in delta.lost]}
 
 

@@ -1,6 +1,6 @@
 """A testee over an engine of this package, the model for those of other hosts (contract/conformance.md).
 
-    python -m slm2.conformance.testee --engine native --artifact FILE
+python -m slm2.conformance.testee --engine native --artifact FILE
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from slm2.contract import embedded
 from slm2.engine import MAX_PRETOKEN, Engine, select
 from slm2.errors import Slm2Error
 
-__all__ = ["Testee", "main", "serve"]
+__all__ = ["Responder", "main", "serve"]
 
 Json = dict[str, Any]
 
 
-class Testee:
+class Responder:
     """Answers calls, one by one, by one engine."""
 
     def __init__(self, engine: Engine, limited: Callable[[int], Engine]) -> None:
@@ -72,10 +72,10 @@ def _request(request: object) -> tuple[Call, int]:
     return Call(request["method"], request["params"]), request["id"]
 
 
-def serve(testee: Testee, requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(responder: Responder, requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer line by line until the input ends."""
     for text in requests:
-        answers.write(line(testee.answer(json.loads(text))))
+        answers.write(line(responder.answer(json.loads(text))))
         answers.flush()
 
 
@@ -87,7 +87,7 @@ def main() -> int:
     arguments = parser.parse_args()
     data = arguments.artifact.read_bytes() if arguments.artifact else embedded()
     open_with = cache(lambda limit: select(arguments.engine, data, limit))
-    serve(Testee(open_with(MAX_PRETOKEN), open_with), sys.stdin.buffer, sys.stdout.buffer)
+    serve(Responder(open_with(MAX_PRETOKEN), open_with), sys.stdin.buffer, sys.stdout.buffer)
     return 0
 
 

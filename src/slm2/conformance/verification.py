@@ -15,7 +15,7 @@ from slm2.artifact import Artifact, read
 from slm2.conformance import tier1, tier2, tier3
 from slm2.conformance.asking import Part, Running, check
 from slm2.conformance.hosts import Host
-from slm2.conformance.process import Process, TesteeError
+from slm2.conformance.process import Process, BrokenTestee
 from slm2.conformance.verdict import Check, HostVerdict
 
 __all__ = ["ARTIFACT", "Progress", "Verification", "parts", "verify"]
@@ -50,9 +50,9 @@ def parts(data: bytes, tier: int) -> list[Part]:
     """All questions up to a tier."""
     asked = tier1.parts(data)
     if tier >= tier2.TIER:
-        asked += tier2.parts(data)
+        asked += tier2.parts()
     if tier >= tier3.TIER:
-        asked += tier3.parts(data)
+        asked += tier3.parts()
     return asked
 
 
@@ -90,7 +90,7 @@ def _artifact(plan: Verification, progress: Progress) -> HostVerdict:
     done = _Counter(partial(progress, ARTIFACT, "sealed facts"), total)
     checks = [*tier1.artifact_checks(plan.artifact, plan.source_dir, done.advance)]
     if plan.tier >= tier2.TIER:
-        checks += tier2.live_checks(plan.source_dir)
+        checks += [tier2.distribution_check(), *tier2.live_checks(plan.source_dir)]
     return HostVerdict(ARTIFACT, "the artifact itself", {}, tuple(checks))
 
 
@@ -101,11 +101,13 @@ def _host(plan: Verification, opened: Artifact, path: str, host: Host, progress:
     command = host.started_by(plan.root)
     try:
         running = Running(lambda: Process(command, path))
-    except TesteeError as error:
+    except BrokenTestee as error:
         return HostVerdict(host.name, host.title, missing=str(error))
     try:
         checks = [tier1.hello_check(running.hello, opened)]
         checks += [_part(running, host, part, progress) for part in plan.parts]
+        if plan.tier >= tier3.TIER:
+            checks.append(tier3.memory_check(running))
         ending = running.close()
         checks.append(Check("its end", 1, 1, int(ending is not None), ending))
     except BaseException:

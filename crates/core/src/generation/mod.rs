@@ -19,6 +19,32 @@ pub use text::{EndReason, GeneratedText};
 ///
 /// An id of `stop_ids` ends it and has no text. `FatalError` wins over every limit; a stop id wins over `max_tokens`. It holds no
 /// artifact: each call must bring the same artifact's tokenizer.
+///
+/// ```
+/// use slm2_core::sampling::{GenerationConfig, WIDTH};
+/// use slm2_core::{Artifact, EndReason, Generation, JsonValue, SpecialPolicy, Tokenizer};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let artifact = Artifact::from_bytes(std::fs::read("../../src/slm2/data/qwen3-0.6b.slm2")?)?;
+/// let tokenizer = Tokenizer::new(&artifact);
+/// let config = JsonValue::from_json(
+///     br#"{"profile": "contract", "temperature": 0.6, "top_k": 20, "top_p": 0.95, "min_p": 0, "repetition_penalty": 1.0,
+///          "rng": "pcg32", "seed": 1, "max_tokens": 100, "stop_ids": [151645]}"#,
+/// )?;
+/// let prompt = [151_644, 872, 198, 9707, 151_645, 198, 151_644, 77_091, 198];
+/// let mut generation = Generation::new(GenerationConfig::from_json(&config)?, &prompt, SpecialPolicy::Skip)?;
+///
+/// // A model that says "Hello" and stops.
+/// for token in [9707, 151_645] {
+///     let mut logits = vec![0.0; WIDTH];
+///     logits[token] = 100.0;
+///     generation.step(&tokenizer, &logits, None, 0)?;
+/// }
+/// assert_eq!(generation.text().text(), "Hello");
+/// assert_eq!(generation.text().reason(), Some(EndReason::StopToken));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Generation {
     sampler: Sampler,

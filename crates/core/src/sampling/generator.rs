@@ -4,7 +4,7 @@ mod chacha8;
 mod mt19937;
 mod pcg32;
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::config::Seed;
@@ -13,6 +13,9 @@ use crate::error_code::ErrorCode;
 pub(super) use chacha8::ChaCha8;
 pub(super) use mt19937::{Mt19937, uniform as uniform_of_torch};
 pub(super) use pcg32::Pcg32;
+
+/// How far a generator that can only go on word by word advances in one call.
+const MOST_BY_WORD: u64 = 1 << 32;
 
 /// 2^-53, by which 53 random bits become a number in [0, 1).
 const GRAIN: f64 = 1.0 / 9_007_199_254_740_992.0;
@@ -68,13 +71,19 @@ impl Generator {
         }
     }
 
-    /// Go on as if `count` words had been taken: in O(log n), O(1) and O(n), in the order of the names above.
-    pub fn advance(&mut self, count: u64) {
+    /// Go on as if `count` words had been taken: in O(log n), O(1) and O(n), in the order of the names above. So the last takes at most
+    /// 2^32 at once: `invalid_value`, which changes nothing.
+    pub fn advance(&mut self, count: u64) -> Result<(), Error> {
         match self {
             Self::Pcg32(generator) => generator.advance(count),
             Self::ChaCha8(generator) => generator.advance(count),
+            Self::Mt19937Torch(_) if count > MOST_BY_WORD => {
+                let expected = "an integer from 0 to 2^32 with mt19937-torch, which goes on word by word";
+                return Err(Error::invalid_value("words", expected, &count.to_string()));
+            }
             Self::Mt19937Torch(generator) => generator.advance(count),
         }
+        Ok(())
     }
 
     /// All there is to say about the generator (S-35).

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::chunks::{Chunk, Kept};
+use super::chunks::{Chunk, Kept, end_of};
 use crate::artifact::template::{Action, Op, PARTS};
 use crate::error::Error;
 use crate::ids::TokenId;
@@ -44,7 +44,10 @@ pub(super) struct Builder<'w> {
     workshop: Workshop<'w>,
     /// Of the machine.
     pub(super) state: u8,
+    /// Those after the chunks that are kept.
     chunks: Vec<Arc<Chunk>>,
+    /// Ids up to the last chunk.
+    end: usize,
     text: Vec<u8>,
     ids: Vec<TokenId>,
     begun: Option<Beginning>,
@@ -58,7 +61,8 @@ impl<'w> Builder<'w> {
         Self {
             workshop,
             state: kept.state,
-            chunks: kept.chunks.to_vec(),
+            chunks: Vec::new(),
+            end: end_of(kept.chunks),
             text: Vec::new(),
             ids: Vec::new(),
             begun: None,
@@ -94,15 +98,17 @@ impl<'w> Builder<'w> {
         self.add(if ended { end.get(1..).unwrap_or_default() } else { &end })
     }
 
-    /// Ids of events that are no message's, after the last chunk: a generation prompt, which begins with a structural id.
-    pub(super) fn ids_of(&mut self, symbols: &[Symbol]) -> Result<Box<[TokenId]>, Error> {
+    /// The chunk of events that are no message's, after the last one: a generation prompt, which begins with a structural id.
+    pub(super) fn prompt(&mut self, symbols: &[Symbol], message: usize) -> Result<Chunk, Error> {
         let (steps, _) = self.run(symbols)?;
         self.add(&steps)?;
         self.flush()?;
-        Ok(core::mem::take(&mut self.ids).into())
+        let ids = core::mem::take(&mut self.ids).into_boxed_slice();
+        let (before, end) = (self.state, self.end + ids.len());
+        Ok(Chunk { message, ids, before, unanswered: Box::default(), end, reasons: false, waits: true, is_open: false })
     }
 
-    /// All chunks, the last one whole.
+    /// The chunks after those that are kept, the last one whole.
     pub(super) fn finished(&mut self) -> Result<Vec<Arc<Chunk>>, Error> {
         self.finish()?;
         Ok(core::mem::take(&mut self.chunks))
@@ -114,7 +120,9 @@ impl<'w> Builder<'w> {
         let ids = core::mem::take(&mut self.ids).into_boxed_slice();
         let reasons = core::mem::take(&mut self.reasons);
         if let Some(Beginning { message, before, unanswered }) = self.begun.take() {
-            self.chunks.push(Arc::new(Chunk { message, ids, before, unanswered, reasons, waits: false, is_open }));
+            self.end += ids.len();
+            let end = self.end;
+            self.chunks.push(Arc::new(Chunk { message, ids, before, unanswered, end, reasons, waits: false, is_open }));
         }
         Ok(())
     }

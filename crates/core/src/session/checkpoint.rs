@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 
 use super::chunks::Chunk;
 use super::delta::write_ids;
-use super::{Record, Session, SessionOptions, read_reply, texts};
+use super::{Record, Session, SessionOptions, State, read_reply, texts};
 use crate::artifact::hex;
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::ids::TokenId;
 use crate::json::{JsonValue, Key, quote, read, write};
 use crate::template::Template;
-use crate::template::messages::{self, shown};
+use crate::template::messages::{self, Conversation, shown};
 use crate::tokenizer::{Profile, Scratch};
 
 const KIND: &str = "slm2 session 1";
@@ -74,11 +74,11 @@ impl Session {
             },
             self.options.preserve_thinking,
         );
-        list(&mut out, self.conversation.tools.iter(), |tool, out| out.push_str(tool));
+        list(&mut out, self.state.conversation.tools.iter(), |tool, out| out.push_str(tool));
         out.push_str(", \"messages\": ");
-        list(&mut out, self.given.iter(), |message, out| out.push_str(message));
+        list(&mut out, self.state.given.iter(), |message, out| out.push_str(message));
         out.push_str(", \"records\": {");
-        for (place, (index, record)) in self.records.iter().enumerate() {
+        for (place, (index, record)) in self.state.records.iter().enumerate() {
             let _ = write!(out, "{}\"{index}\": [", if place > 0 { ", " } else { "" });
             write_ids(&record.head, &mut out);
             out.push_str(", ");
@@ -88,13 +88,13 @@ impl Session {
             out.push(']');
         }
         out.push_str("}, \"cached\": ");
-        list(&mut out, self.cached.iter(), |chunk, out| {
+        list(&mut out, self.state.cached.iter(), |chunk, out| {
             let _ = write!(out, "[{}, ", chunk.message);
             write_ids(&chunk.ids, out);
             let _ = write!(out, ", {}, {}]", chunk.reasons, chunk.waits);
         });
         out.push_str(", \"state\": ");
-        match self.waiting {
+        match self.state.waiting {
             None => out.push_str("null"),
             Some(state) => quote(template.program.state_name(state), &mut out),
         }
@@ -129,21 +129,30 @@ fn restored(template: &Template<'_>, content: &JsonValue, scratch: &mut Scratch)
     let profile = Profile::from_name(text(member(content, "profile")?)?)?;
     let mut session = Session::new(template, profile, options).ok()?;
     let given = member(content, "messages")?;
-    let reading = session.reading(template);
-    session.given = texts(given, "messages", 0).ok()?;
-    session.conversation.messages = messages::parse(given.clone(), reading).ok()?;
-    session.records = records(template, member(content, "records")?, &session)?;
-    session.cached = cached(template, member(content, "cached")?, session.given.len())?;
-    session.waiting = match member(content, "state")? {
+    let read = State {
+        given: texts(given, "messages", 0).ok()?,
+        conversation: Conversation {
+            messages: messages::parse(given.clone(), session.reading(template)).ok()?,
+            tools: Arc::clone(&session.state.conversation.tools),
+        },
+        ..State::default()
+    };
+    session.state = Arc::new(read);
+    let records = records(template, member(content, "records")?, &session)?;
+    let cached = cached(template, member(content, "cached")?, session.message_count())?;
+    let waiting = match member(content, "state")? {
         JsonValue::Null => None,
         name => Some(state(template, name)?),
     };
     // A prompt waits for its reply where its head is the last of what is cached, and nowhere else.
-    let waits = session.cached.iter().rposition(|chunk| chunk.waits).map(|place| place + 1);
-    if waits != session.waiting.map(|_| session.cached.len()) {
+    let waits = cached.iter().filter(|chunk| chunk.waits).count();
+    if waits != usize::from(waiting.is_some()) || waiting.is_some() != cached.last().is_some_and(|chunk| chunk.waits) {
         return None;
     }
-    session.chunks = session.composed(template, &session.conversation, session.options, scratch).ok()?.0;
+    let state = Arc::make_mut(&mut session.state);
+    (state.records, state.cached, state.waiting) = (records, cached, waiting);
+    let composed = session.composed(template, &session.state.conversation, session.options, scratch).ok()?.0;
+    Arc::make_mut(&mut session.state).take(composed);
     Some(session)
 }
 
@@ -155,19 +164,23 @@ fn records(template: &Template<'_>, value: &JsonValue, session: &Session) -> Opt
         let (head, ids, state) = (self::ids(template, head)?, self::ids(template, ids)?, state(template, name)?);
         let numbers: Vec<u32> = ids.iter().map(|id| id.get()).collect();
         let read = read_reply(template, state, &numbers, session.reading(template)).ok()?;
-        let is_message = session.given.get(index).is_some_and(|message| **message == *read.json);
+        let is_message = session.state.given.get(index).is_some_and(|message| **message == *read.json);
         (is_message && !ids.is_empty()).then(|| (index, Arc::new(Record { head, ids, ended: read.ended, state })))
     };
     members.iter().map(record).collect()
 }
 
 fn cached(template: &Template<'_>, value: &JsonValue, messages: usize) -> Option<Vec<Arc<Chunk>>> {
+    let mut end = 0;
     let chunk = |value: &JsonValue| {
         let [message, ids, reasons, waits] = elements(value)? else { return None };
         let message = number(message).and_then(|number| usize::try_from(number).ok())?;
+        let ids = self::ids(template, ids)?;
+        end += ids.len();
         let chunk = Chunk {
             message,
-            ids: self::ids(template, ids)?,
+            ids,
+            end,
             before: 0,
             unanswered: Box::default(),
             reasons: flag(reasons)?,

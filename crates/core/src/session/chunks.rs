@@ -21,6 +21,8 @@ pub(super) struct Chunk {
     pub(super) before: u8,
     /// Calls before it that wait for an answer.
     pub(super) unanswered: Box<[CallPlace]>,
+    /// Ids up to its end, those of the chunks before it included.
+    pub(super) end: usize,
     /// Whether it has a think block.
     pub(super) reasons: bool,
     /// It is a generation prompt whose reply has not come.
@@ -43,6 +45,11 @@ pub(super) struct Chunks {
     pub(super) state: u8,
     /// Calls that wait for an answer after them.
     pub(super) unanswered: Box<[CallPlace]>,
+}
+
+/// How many ids there are up to the end of the last chunk.
+pub(super) fn end_of(chunks: &[Arc<Chunk>]) -> usize {
+    chunks.last().map_or(0, |chunk| chunk.end)
 }
 
 /// The chunks that are the same for more messages, and what stands after them.

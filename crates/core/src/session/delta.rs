@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use super::chunks::Chunk;
+use super::chunks::{Chunk, end_of};
 use crate::ids::TokenId;
 use crate::json::quote;
 
@@ -60,16 +60,17 @@ impl LossReason {
 }
 
 impl Delta {
-    /// The common prefix of what was cached and of what is to be there.
-    pub(super) fn between(old: &[Arc<Chunk>], new: &[Arc<Chunk>], state: &str) -> Self {
+    /// The common prefix of what was cached and of what is to be there: chunks that are kept, and others after them.
+    pub(super) fn between(old: &[Arc<Chunk>], kept: &[Arc<Chunk>], fresh: &[Arc<Chunk>], state: &str) -> Self {
+        let new = || kept.iter().chain(fresh);
         // Chunks that were not computed anew are the same objects, up to the first one that was.
         let is_same = |(left, right): &(&Arc<Chunk>, &Arc<Chunk>)| Arc::ptr_eq(left, right) || left.ids == right.ids;
-        let same = old.iter().zip(new).take_while(is_same).count();
-        let (kept, old) = old.split_at(same);
-        let after = || ids(new.get(same..).unwrap_or_default());
+        let same = old.iter().zip(new()).take_while(is_same).count();
+        let (before, old) = old.split_at(same);
+        let after = || new().skip(same).flat_map(|chunk| chunk.ids.iter().copied());
         let common = ids(old).zip(after()).take_while(|(left, right)| left == right).count();
         Self {
-            keep: ids(kept).count() + common,
+            keep: end_of(before) + common,
             append: after().skip(common).collect(),
             lost: losses(old, new, common),
             state: state.into(),
@@ -111,13 +112,16 @@ pub(super) fn write_ids(ids: &[TokenId], out: &mut String) {
 }
 
 /// Of which turns something was cut off, and why: what the first one lost is the reason of its own.
-fn losses(old: &[Arc<Chunk>], new: &[Arc<Chunk>], common: usize) -> Vec<Loss> {
+fn losses<'c, I>(old: &[Arc<Chunk>], new: impl Fn() -> I, common: usize) -> Vec<Loss>
+where
+    I: DoubleEndedIterator<Item = &'c Arc<Chunk>>,
+{
     let mut losses = Vec::new();
     let mut at = 0;
     for chunk in old {
         let end = at + chunk.ids.len();
         if end > common {
-            let reason = if losses.is_empty() { reason(chunk, new) } else { LossReason::Later };
+            let reason = if losses.is_empty() { reason(chunk, new()) } else { LossReason::Later };
             losses.push(Loss { message: chunk.message, ids: end - common.max(at), reason });
         }
         at = end;
@@ -126,11 +130,11 @@ fn losses(old: &[Arc<Chunk>], new: &[Arc<Chunk>], common: usize) -> Vec<Loss> {
 }
 
 /// Why a turn's ids are others now.
-fn reason(before: &Chunk, new: &[Arc<Chunk>]) -> LossReason {
+fn reason<'c>(before: &Chunk, new: impl DoubleEndedIterator<Item = &'c Arc<Chunk>>) -> LossReason {
     if before.waits {
         return LossReason::GenerationPrompt;
     }
-    let now = new.iter().rev().find(|chunk| chunk.message <= before.message);
+    let now = new.rev().find(|chunk| chunk.message <= before.message);
     let reasons = now.is_some_and(|chunk| chunk.reasons);
     if before.reasons && !reasons { LossReason::Reasoning } else { LossReason::Rewritten }
 }

@@ -69,11 +69,42 @@ impl Default for SessionOptions {
 /// One conversation in one profile. A clone is a fork: it goes on by itself, and shares what both had.
 ///
 /// It holds no artifact: each call must bring the same artifact's template.
+///
+/// ```
+/// use slm2_core::{Artifact, JsonValue, Profile, Scratch, Session, SessionOptions, Template};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let artifact = Artifact::from_bytes(std::fs::read("../../src/slm2/data/qwen3-0.6b.slm2")?)?;
+/// let template = Template::new(&artifact)?;
+/// let mut scratch = Scratch::new(1 << 24)?;
+/// let mut session = Session::new(&template, Profile::Contract, SessionOptions::default())?;
+///
+/// let hello = JsonValue::from_json(br#"[{"role": "user", "content": "Hello"}]"#)?;
+/// let delta = session.extend(&template, hello, None, &mut scratch)?;
+/// assert_eq!((delta.keep, delta.append.len()), (0, 9)); // to the model, which answers from ASSISTANT_OPEN on
+///
+/// session.reply(&template, &[13048, 0, 151_645])?; // Hi!<|im_end|>
+/// let bye = JsonValue::from_json(br#"[{"role": "user", "content": "Bye"}]"#)?;
+/// let delta = session.extend(&template, bye, None, &mut scratch)?;
+/// assert_eq!(delta.keep, 12); // all that is cached stays
+///
+/// let restored = Session::restore(&template, session.save(&template).as_bytes(), &mut scratch)?;
+/// assert_eq!(restored.cached_ids(), session.cached_ids());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Session {
     profile: Profile,
     options: Options,
     minds: Arc<Minds>,
+    /// Of its own where it changes: forks share it until then.
+    state: Arc<State>,
+}
+
+/// All that a session knows.
+#[derive(Clone, Debug, Default)]
+struct State {
     /// Messages as JSON, as they were given; replies as they were read.
     given: Vec<Arc<str>>,
     conversation: Conversation,
@@ -84,6 +115,32 @@ pub struct Session {
     cached: Vec<Arc<Chunk>>,
     /// The state in which the prompt ended that waits for a reply.
     waiting: Option<u8>,
+}
+
+/// What a step makes of the messages: how many chunks are kept, those that follow, and on what they depend.
+struct Composed {
+    kept: usize,
+    fresh: Vec<Arc<Chunk>>,
+    after: Chunks,
+}
+
+impl State {
+    /// The chunks of a step.
+    fn take(&mut self, composed: Composed) {
+        let mut all = core::mem::take(&mut self.chunks.all);
+        all.truncate(composed.kept);
+        all.extend(composed.fresh);
+        self.chunks = Chunks { all, ..composed.after };
+    }
+
+    /// The cache is what is kept of the chunks, and others after that.
+    fn cache(&mut self, kept: usize, fresh: &[Arc<Chunk>]) {
+        let kept = self.chunks.all.get(..kept).unwrap_or_default();
+        let is_same = |(left, right): &(&Arc<Chunk>, &Arc<Chunk>)| Arc::ptr_eq(left, right);
+        let same = self.cached.iter().zip(kept).take_while(is_same).count();
+        self.cached.truncate(same);
+        self.cached.extend(kept.iter().skip(same).chain(fresh).cloned());
+    }
 }
 
 /// A reply by its ids.
@@ -124,30 +181,28 @@ impl Session {
                 preserve_thinking: options.preserve_thinking,
             },
             minds: Arc::new(Minds::of(template.program)),
-            given: Vec::new(),
-            conversation: Conversation { messages: Vec::new(), tools: tools.into() },
-            records: BTreeMap::new(),
-            chunks: Chunks::default(),
-            cached: Vec::new(),
-            waiting: None,
+            state: Arc::new(State {
+                conversation: Conversation { messages: Vec::new(), tools: tools.into() },
+                ..State::default()
+            }),
         })
     }
 
     /// How many messages there are.
     #[must_use]
     pub fn message_count(&self) -> usize {
-        self.given.len()
+        self.state.given.len()
     }
 
     /// The messages so far, each as JSON; replies are in it as they were read.
     pub fn messages(&self) -> impl Iterator<Item = &str> {
-        self.given.iter().map(|message| &**message)
+        self.state.given.iter().map(|message| &**message)
     }
 
     /// What the model's cache holds when every delta was followed: the last prompt and, after it, its reply.
     #[must_use]
     pub fn cached_ids(&self) -> Vec<TokenId> {
-        delta::ids(&self.cached).collect()
+        delta::ids(&self.state.cached).collect()
     }
 
     /// Add messages, a JSON array of what is new, of any roles, and ask for a reply. `enable_thinking` is for this generation prompt;
@@ -160,21 +215,29 @@ impl Session {
         scratch: &mut Scratch,
     ) -> Result<Delta, Error> {
         let options = Options { enable_thinking: enable_thinking.or(self.options.enable_thinking), ..self.options };
-        let count = self.given.len();
+        let count = self.message_count();
         let given = texts(&messages, "messages", count);
         let fresh = messages::parse(messages, self.reading(template))?;
         let given = given?;
-        self.conversation.messages.extend(fresh);
-        match self.prompted(template, options, scratch) {
-            Ok((chunks, end, state)) => {
-                let cached: Vec<_> = chunks.all.iter().cloned().chain([Arc::new(end)]).collect();
-                let delta = Delta::between(&self.cached, &cached, template.program.state_name(state));
-                self.given.extend(given);
-                (self.chunks, self.cached, self.waiting) = (chunks, cached, Some(state));
+        Arc::make_mut(&mut self.state).conversation.messages.extend(fresh);
+        let prompted = self.prompted(template, options, scratch);
+        let state = Arc::make_mut(&mut self.state);
+        match prompted {
+            Ok((mut composed, end, waiting)) => {
+                let kept = composed.kept;
+                composed.fresh.push(Arc::new(end));
+                let chunks = state.chunks.all.get(..kept).unwrap_or_default();
+                let name = template.program.state_name(waiting);
+                let delta = Delta::between(&state.cached, chunks, &composed.fresh, name);
+                state.given.extend(given);
+                state.cache(kept, &composed.fresh);
+                state.waiting = Some(waiting);
+                composed.fresh.pop();
+                state.take(composed);
                 Ok(delta)
             }
             Err(error) => {
-                self.conversation.messages.truncate(count);
+                state.conversation.messages.truncate(count);
                 Err(error)
             }
         }
@@ -185,10 +248,10 @@ impl Session {
     /// `no_prompt` where no prompt waits for a reply or there are no ids; `reply_refused` for a structural id that no reply may hold
     /// there, or an id after the end of the turn; `ill_formed_text`; `token_id_out_of_range`. Other faults are told and do not refuse.
     pub fn reply(&mut self, template: &Template<'_>, ids: &[u32]) -> Result<Vec<ReplyEvent>, Error> {
-        let (Some(state), Some(head), false) = (self.waiting, self.cached.last(), ids.is_empty()) else {
+        let (Some(state), Some(head), false) = (self.state.waiting, self.state.cached.last(), ids.is_empty()) else {
             return Err(Error::new(ErrorCode::NoPrompt, []));
         };
-        let count = self.given.len();
+        let count = self.message_count();
         let read = read_reply(template, state, ids, self.reading(template))?;
         let record = Record { head: head.ids.clone(), ids: read.ids, ended: read.ended, state };
         let whole = Chunk {
@@ -196,16 +259,18 @@ impl Session {
             ids: record.head.iter().chain(&record.ids).copied().collect(),
             before: head.before,
             unanswered: Box::default(),
+            end: head.end + record.ids.len(),
             reasons: true,
             waits: false,
             is_open: false,
         };
-        self.given.push(read.json.into());
-        self.conversation.messages.push(read.message);
-        self.records.insert(count, Arc::new(record));
-        self.cached.pop();
-        self.cached.push(Arc::new(whole));
-        self.waiting = None;
+        let state = Arc::make_mut(&mut self.state);
+        state.given.push(read.json.into());
+        state.conversation.messages.push(read.message);
+        state.records.insert(count, Arc::new(record));
+        state.cached.pop();
+        state.cached.push(Arc::new(whole));
+        state.waiting = None;
         Ok(read.events)
     }
 
@@ -217,66 +282,59 @@ impl Session {
 
     /// [`Session::settled`], and the cache holds it from now on.
     pub fn settle(&mut self, template: &Template<'_>, scratch: &mut Scratch) -> Result<Delta, Error> {
-        let (cached, delta) = self.settling(template, scratch)?;
-        (self.cached, self.waiting) = (cached, None);
+        let (composed, delta) = self.settling(template, scratch)?;
+        let state = Arc::make_mut(&mut self.state);
+        state.cache(composed.kept, &composed.fresh);
+        state.waiting = None;
         Ok(delta)
     }
 
-    fn settling(&self, template: &Template<'_>, scratch: &mut Scratch) -> Result<(Vec<Arc<Chunk>>, Delta), Error> {
-        let count = self.given.len();
-        let mut longer = self.conversation.clone();
+    fn settling(&self, template: &Template<'_>, scratch: &mut Scratch) -> Result<(Composed, Delta), Error> {
+        let count = self.message_count();
+        let mut longer = self.state.conversation.clone();
         longer.messages.push(Arc::new(Message::question()));
-        let (chunks, _) = self.composed(template, &longer, self.options, scratch)?;
-        let mut settled = chunks.all;
-        settled.retain(|chunk| chunk.message < count);
-        let delta = Delta::between(&self.cached, &settled, template.program.state_name(0));
-        Ok((settled, delta))
+        let mut composed = self.composed(template, &longer, self.options, scratch)?.0;
+        composed.fresh.retain(|chunk| chunk.message < count);
+        let kept = self.state.chunks.all.get(..composed.kept).unwrap_or_default();
+        let delta = Delta::between(&self.state.cached, kept, &composed.fresh, template.program.state_name(0));
+        Ok((composed, delta))
     }
 
     fn reading(&self, template: &Template<'_>) -> Reading {
         Reading {
-            first: self.given.len(),
+            first: self.message_count(),
             list: "messages",
             continues_reasoning: false,
             rewrites_arguments: rewrites_arguments(template.program),
         }
     }
 
-    /// Chunks of all messages, the generation prompt after them, and the state in which it ends.
+    /// What all messages make, the generation prompt after them, and the state in which it ends.
     fn prompted(
         &self,
         template: &Template<'_>,
         options: Options,
         scratch: &mut Scratch,
-    ) -> Result<(Chunks, Chunk, u8), Error> {
-        let conversation = &self.conversation;
-        let (chunks, mut builder) = self.composed(template, conversation, options, scratch)?;
-        let mut walk = Events::new(template.program, conversation, options, chunks.query, Vec::new());
+    ) -> Result<(Composed, Chunk, u8), Error> {
+        let conversation = &self.state.conversation;
+        let (composed, mut builder) = self.composed(template, conversation, options, scratch)?;
+        let mut walk = Events::new(template.program, conversation, options, composed.after.query, Vec::new());
         walk.end();
-        let ids = builder.ids_of(&walk.take())?;
-        let end = Chunk {
-            message: conversation.messages.len(),
-            ids,
-            before: builder.state,
-            unanswered: Box::default(),
-            reasons: false,
-            waits: true,
-            is_open: false,
-        };
-        Ok((chunks, end, builder.state))
+        let end = builder.prompt(&walk.take(), conversation.messages.len())?;
+        Ok((composed, end, builder.state))
     }
 
-    /// Chunks of all messages, those that did not change as they were, and what built them, which stands after the last one.
+    /// What all messages make, and what built it, which stands after the last one.
     fn composed<'w>(
         &self,
         template: &'w Template<'w>,
         conversation: &'w Conversation,
         options: Options,
         scratch: &'w mut Scratch,
-    ) -> Result<(Chunks, Builder<'w>), Error> {
+    ) -> Result<(Composed, Builder<'w>), Error> {
         let all = &conversation.messages;
         let query = last_query(template.program, all);
-        let kept = self.chunks.kept(&self.minds, all, query, options.enable_thinking);
+        let kept = self.state.chunks.kept(&self.minds, all, query, options.enable_thinking);
         let mut walk = Events::new(template.program, conversation, options, query, kept.unanswered.into());
         let workshop = Workshop { template, profile: self.profile, conversation, scratch };
         let mut builder = Builder::new(workshop, &kept);
@@ -284,20 +342,21 @@ impl Session {
             builder.begin(index, walk.unanswered());
             walk.turn(index);
             let symbols = walk.take();
-            match self.records.get(&index).filter(|_| options.preserve_thinking) {
+            match self.state.records.get(&index).filter(|_| options.preserve_thinking) {
                 None => builder.take(&symbols)?,
                 Some(record) => builder.take_record(&symbols, &[&record.head, &record.ids], record.ended)?,
             }
         }
-        let chunks = Chunks {
-            all: builder.finished()?,
+        let fresh = builder.finished()?;
+        let after = Chunks {
+            all: Vec::new(),
             messages: all.len(),
             query,
             thinking: options.enable_thinking,
             state: builder.state,
             unanswered: walk.unanswered().into(),
         };
-        Ok((chunks, builder))
+        Ok((Composed { kept: kept.chunks.len(), fresh, after }, builder))
     }
 }
 

@@ -28,13 +28,13 @@ fn computed(options: SessionOptions) -> Vec<usize> {
     let mut session = Session::new(&template, Profile::Contract, options).expect("no tools to refuse");
     let mut fresh = Vec::new();
     for turn in 0..TURNS {
-        let before = session.chunks.all.clone();
+        let before = session.state.chunks.all.clone();
         let messages = format!("[{{\"role\": \"user\", \"content\": \"turn {turn}\"}}]");
         let messages = JsonValue::from_json(messages.as_bytes()).expect("it is JSON");
         session.extend(&template, messages, None, &mut scratch).expect("a user may speak");
         session.reply(&template, &ids).expect("a reply may come");
-        let same = before.iter().zip(&session.chunks.all).take_while(|(old, new)| Arc::ptr_eq(old, new)).count();
-        fresh.push(session.chunks.all.len() - same);
+        let same = before.iter().zip(&session.state.chunks.all).take_while(|(old, new)| Arc::ptr_eq(old, new)).count();
+        fresh.push(session.state.chunks.all.len() - same);
     }
     fresh
 }

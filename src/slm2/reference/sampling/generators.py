@@ -15,6 +15,8 @@ from slm2.reference.sampling.config import Rng, seed_key
 __all__ = ["ChaCha8", "Generator", "Mt19937", "Pcg32", "ReferenceGenerator", "generator", "restored"]
 
 _U32, _U64 = 2**32 - 1, 2**64 - 1
+# How far a generator that can only go on word by word advances in one call.
+MOST_BY_WORD = 2**32
 Words = npt.NDArray[np.uint32]
 
 
@@ -201,6 +203,14 @@ class Mt19937:
         return (joined & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
 
     def advance(self, count: int) -> None:
+        """Go on word by word, so that one call takes at most 2^32.
+
+        Raises:
+            Slm2Error: ``invalid_value``.
+        """
+        if count > MOST_BY_WORD:
+            expected = "an integer from 0 to 2^32 with mt19937-torch, which goes on word by word"
+            raise Slm2Error("invalid_value", field="words", expected=expected, found=str(count))
         while count:
             taken = min(count, self.SIZE - self._at) or min(count, self.SIZE)
             if self._at == self.SIZE:
@@ -217,7 +227,7 @@ class Mt19937:
         made = cls(0)
         made.position, made._at = position, int.from_bytes(content[:2], "little")
         made._words = np.frombuffer(content[2:], "<u4").astype(np.uint32)
-        if made._at > cls.SIZE or position > _U64:
+        if made._at > cls.SIZE or position > _U64 >> 1:
             raise Slm2Error("generator_state", rng="mt19937-torch", reason="the index or the position is too large")
         return made
 

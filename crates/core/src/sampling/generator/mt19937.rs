@@ -108,7 +108,7 @@ impl Mt19937 {
     pub(super) fn of(position: u128, content: &[u8]) -> Option<Self> {
         let (at, words) = content.split_first_chunk::<2>()?;
         let mut made = Self::new(0);
-        made.position = position.try_into().ok()?;
+        made.position = u64::try_from(position).ok().filter(|position| position >> 63 == 0)?;
         made.at = u16::from_le_bytes(*at).into();
         let words = words.chunks_exact(4).filter_map(|bytes| bytes.first_chunk().map(|word| u32::from_le_bytes(*word)));
         made.words.iter_mut().zip(words).for_each(|(to, from)| *to = from);
