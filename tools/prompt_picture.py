@@ -49,15 +49,15 @@ def picture(rows: list[tuple[str, Assembly]]) -> str:
                 out.append(f'<rect x="{at:.1f}" y="{top}" width="{size:.1f}" height="{BAR}" fill="{COLOURS[part.part]}">{title}</rect>')
             at += size
         out.append(f'<text x="{at + 8:.1f}" y="{top + 12}" {TEXT}>{len(assembly.input_ids)}</text>')
-    bottom, at = 10 + len(rows) * HEIGHT + 18, 10
-    for part, colour in COLOURS.items():
-        out.append(f'<rect x="{at}" y="{bottom - 10}" width="10" height="10" fill="{colour}"/>')
-        out.append(f'<text x="{at + 15}" y="{bottom}" {TEXT}>{part.replace("_", " ")}</text>')
-        at += 105
+    bottom = 10 + len(rows) * HEIGHT + 18
+    for number, (name, colour) in enumerate(COLOURS.items()):
+        place = 10 + 105 * number
+        out.append(f'<rect x="{place}" y="{bottom - 10}" width="10" height="10" fill="{colour}"/>')
+        out.append(f'<text x="{place + 15}" y="{bottom}" {TEXT}>{name.replace("_", " ")}</text>')
     size = f'width="{WIDTH}" height="{bottom + 12}" viewBox="0 0 {WIDTH} {bottom + 12}"'
     ground = f'<rect width="{WIDTH}" height="{bottom + 12}" fill="#ffffff"/>'
-    body = "\n".join(out)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">\n<title>What is given up, step by step</title>\n{ground}\n{body}\n</svg>\n'
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">', "<title>What is given up, step by step</title>", ground, *out]
+    return "\n".join([*lines, "</svg>", ""])
 
 
 def main() -> int:
