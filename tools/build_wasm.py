@@ -1,28 +1,52 @@
-"""Build target/slm2.wasm: the core as a WebAssembly module, with simd128 and without any import.
+"""Build the core as WebAssembly, with simd128: target/slm2.wasm, without any import, and target/slm2-shared.wasm, over shared memory.
 
-python tools/build_wasm.py
+python tools/build_wasm.py                  both
+python tools/build_wasm.py --only plain     slm2.wasm alone, for which `rustup target add wasm32-unknown-unknown` is enough
 
-Where `rustup target add wasm32-unknown-unknown` was done, that is used. Where it was not, and on Debian, a compiler for WebAssembly is
-unpacked from Debian's packages into .cache/wasm-toolchain (rustc-web; nothing is installed, nothing else on the machine changes), and the
-standard library is built from its source. The flags ask for no relaxed SIMD: that would allow contracted arithmetic.
+The shared one needs a standard library that is compiled with atomics, which no toolchain has ready. So its compiler is unpacked from
+Debian's packages into .cache/wasm-toolchain (rustc-web; nothing is installed, nothing else on the machine changes), and the library is
+built from its source; the plain one is built like that too where rustup has no target for it. Elsewhere than on Debian and its kin:
+`rustup component add rust-src` and the flags that this file gives cargo. Nowhere is relaxed SIMD asked for: it would allow contracted
+arithmetic.
 """
 
 from __future__ import annotations
 
+import argparse
+import gzip
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = "wasm32-unknown-unknown"
 TOOLCHAIN = ROOT / ".cache" / "wasm-toolchain"
 SOURCES = ROOT / ".cache" / "wasm-sources"
-BUILD = ROOT / "target" / "wasm"
-OUTPUT = ROOT / "target" / "slm2.wasm"
 PACKAGE = "slm2-wasm"
+# Shared memory has to name its end when it is made: 1 GiB of addresses, which cost nothing.
+MOST_MEMORY = 1 << 30
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way to compile it.
+
+    Attributes:
+        name: of the way.
+        file: what the module is called.
+        threads: whether its memory is shared.
+    """
+
+    name: str
+    file: str
+    threads: bool
+
+
+KINDS = (Kind("plain", "slm2", threads=False), Kind("shared", "slm2-shared", threads=True))
 
 
 def run(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
@@ -40,10 +64,16 @@ def has_target() -> bool:
     return (sysroot / "lib" / "rustlib" / TARGET / "lib").is_dir()
 
 
-def flags(toolchain: Path | None) -> str:
+def flags(kind: Kind, toolchain: Path | None) -> str:
     """What the compiler is told; no path of this machine stays in the file."""
     remapped = [f"--remap-path-prefix={ROOT}=/src"] + ([f"--remap-path-prefix={toolchain}=/toolchain"] if toolchain else [])
-    return " ".join(["-C target-feature=+simd128", *remapped])
+    links: list[str] = []
+    features = "+simd128"
+    if kind.threads:
+        features += ",+atomics,+bulk-memory,+mutable-globals"
+        exported = ("__stack_pointer", "__wasm_init_tls", "__tls_size", "__tls_align", "__tls_base")
+        links += ["--shared-memory", "--import-memory", f"--max-memory={MOST_MEMORY}", *(f"--export={name}" for name in exported)]
+    return " ".join([f"-C target-feature={features}", *(f"-C link-arg={link}" for link in links), *remapped])
 
 
 def unpack_toolchain() -> None:
@@ -117,46 +147,42 @@ def gather_sources() -> None:
         (SOURCES / f"std-{crate.name}").symlink_to(crate)
 
 
-def build_with_library() -> Path:
-    """With Debian's compiler, driven by the cargo at hand; the library is built too."""
-    unpack_toolchain()
-    gather_sources()
-    environment = {
-        "RUSTC": str(TOOLCHAIN / "rustc-wasm"),
-        "RUSTC_BOOTSTRAP": "1",
-        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": str(TOOLCHAIN / "wasm-ld"),
-        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": flags(TOOLCHAIN),
-    }
-    replaced = ('source.crates-io.replace-with="gathered"', f"source.gathered.directory='{SOURCES}'")
-    options: list[str | Path] = [part for setting in replaced for part in ("--config", setting)]
-    arguments: list[str | Path] = [
-        "-Zbuild-std=std,panic_abort",
-        "--release",
-        "--target",
-        TARGET,
-        "--offline",
-        "--locked",
-        "--target-dir",
-        BUILD,
-    ]
-    run("cargo", *options, "build", "--package", PACKAGE, *arguments, env=environment)
-    return BUILD
-
-
-def build_plainly() -> Path:
-    """With the compiler at hand."""
-    environment = {"CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": flags(None)}
-    run("cargo", "build", "--package", PACKAGE, "--release", "--target", TARGET, "--locked", "--target-dir", BUILD, env=environment)
-    return BUILD
+def build(kind: Kind, *, with_library: bool) -> Path:
+    """Compile the crate, and the standard library before it where none is at hand that fits; the finished file."""
+    folder = ROOT / "target" / kind.name
+    toolchain = TOOLCHAIN if with_library else None
+    environment = {"CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": flags(kind, toolchain)}
+    options: list[str | Path] = []
+    library: list[str | Path] = []
+    if toolchain is not None:
+        unpack_toolchain()
+        gather_sources()
+        environment |= {
+            "RUSTC": str(toolchain / "rustc-wasm"),
+            "RUSTC_BOOTSTRAP": "1",
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER": str(toolchain / "wasm-ld"),
+        }
+        replaced = ('source.crates-io.replace-with="gathered"', f"source.gathered.directory='{SOURCES}'")
+        options = [part for setting in replaced for part in ("--config", setting)]
+        library = ["-Zbuild-std=std,panic_abort", "--offline"]
+    arguments: list[str | Path] = ["--package", PACKAGE, "--profile", "wasm", "--target", TARGET, "--locked", "--target-dir", folder]
+    run("cargo", *options, "build", *arguments, *library, env=environment)
+    built = folder / TARGET / "wasm" / "slm2_wasm.wasm"
+    output = ROOT / "target" / f"{kind.file}.wasm"
+    shutil.copy2(built, output)
+    return output
 
 
 def main() -> int:
     """Build; the exit status."""
-    folder = build_plainly() if has_target() else build_with_library()
-    built = folder / TARGET / "release" / "slm2_wasm.wasm"
-    OUTPUT.parent.mkdir(exist_ok=True)
-    shutil.copy2(built, OUTPUT)
-    print(f"{OUTPUT.relative_to(ROOT)}: {OUTPUT.stat().st_size} bytes")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=[kind.name for kind in KINDS], help="build this one alone")
+    only = parser.parse_args().only
+    for kind in KINDS:
+        if only in (None, kind.name):
+            output = build(kind, with_library=kind.threads or not has_target())
+            packed = len(gzip.compress(output.read_bytes(), 9, mtime=0))
+            print(f"{output.relative_to(ROOT)}: {output.stat().st_size} bytes, {packed} gzipped")
     return 0
 
 

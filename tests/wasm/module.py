@@ -1,8 +1,9 @@
-"""`target/slm2.wasm` in this process, through wasmtime: memory, samplers, rows and bits."""
+"""`target/slm2.wasm` in this process, through wasmtime: the C ABI (crates/capi/include/slm2.h) with addresses of 32 bits."""
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import struct
 from functools import cache
@@ -11,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slm2.reference.sampling.config import MEANINGLESS_FROM, SamplingConfig, seed_key, stream_number
+from slm2.contract import embedded
+from slm2.reference.sampling.config import SamplingConfig
 
 WASM = Path(__file__).parents[2] / "target" / "slm2.wasm"
-_RNGS = {"pcg32": 0, "chacha8": 2, "mt19937-torch": 3}
-_DRAWN = struct.Struct("<6Q6d")
+REFUSED = 1
+_SAMPLE = struct.Struct("<6Q2dQ4d")
 
 
 @cache
@@ -32,7 +34,7 @@ def compiled():
 
 
 class Module:
-    """One instance."""
+    """One instance with an opened artifact."""
 
     def __init__(self) -> None:
         import wasmtime  # noqa: PLC0415
@@ -41,6 +43,12 @@ class Module:
         assert list(module.imports) == []
         self._store = wasmtime.Store(engine)
         self._exports = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self.context = self.call("context_new")
+        self.cell = self.alloc(64)
+        data = embedded()
+        artifact = self.put(data)
+        assert self.call("contract_adopt", self.context, artifact, len(data), self.cell) == 0
+        self.contract = self.u32(self.cell)
 
     def call(self, name: str, *arguments) -> int:
         return self._exports[f"slm2_{name}"](self._store, *arguments)
@@ -48,6 +56,11 @@ class Module:
     def alloc(self, length: int) -> int:
         address = self.call("alloc", length)
         assert address
+        return address
+
+    def put(self, data: bytes) -> int:
+        address = self.alloc(len(data))
+        self.write(address, data)
         return address
 
     def write(self, address: int, data: bytes) -> None:
@@ -58,55 +71,54 @@ class Module:
         memory = self._exports["memory"]
         return ctypes.string_at(ctypes.addressof(memory.data_ptr(self._store).contents) + address, length)
 
-    def error(self) -> str:
-        address = self.alloc(1000)
-        return self.read(address, self.call("error", address, 1000)).decode()
+    def u32(self, address: int) -> int:
+        return int.from_bytes(self.read(address, 4), "little")
+
+    def error(self) -> dict[str, object]:
+        address = self.alloc(4096)
+        assert self.call("error", self.context, address, 4096, self.cell) == 0
+        return json.loads(self.read(address, self.u32(self.cell)))
 
     def portable(self, function: str, values: np.ndarray) -> bytes:
-        address = self.alloc(8 * values.size)
-        self.write(address, values.astype("<f8").tobytes())
-        self.call("portable", ["exp", "log", "log1p"].index(function), address, values.size)
+        address = self.put(values.astype("<f8").tobytes())
+        assert self.call("portable", self.context, ["exp", "log", "log1p"].index(function), address, values.size) == 0
         return self.read(address, 8 * values.size)
 
 
 class WasmSampler:
     """A sampler of an instance; the members are those of the engine's protocol that are needed."""
 
-    def __init__(self, module: Module, config: SamplingConfig, prompt: list[int], width: int, limit: int = MEANINGLESS_FROM) -> None:
+    def __init__(self, module: Module, config: SamplingConfig, prompt: list[int], width: int) -> None:
         self._module, self._width = module, width
-        self._row, self._drawn, self._kept = module.alloc(4 * width), module.alloc(_DRAWN.size), module.alloc(4 * width)
-        settings = module.alloc(200)
-        number = config.seed if isinstance(config.seed, int) else 0
-        module.write(settings, struct.pack(
-            "<4Q32sQ6d3Q",
-            int(config.profile == "publisher"), _RNGS[config.rng], number, stream_number(config.stream),
-            seed_key(config.seed) if config.rng == "chacha8" else bytes(32), config.top_k, config.temperature, config.top_p, config.min_p,
-            config.repetition_penalty, config.presence_penalty, config.frequency_penalty, width, limit, config.max_tokens,
-        ))  # fmt: skip
-        ids = module.alloc(4 * len(prompt) + 4)
-        module.write(ids, np.array(prompt, "<u4").tobytes())
-        self._handle = module.call("sampler_new", settings, ids, len(prompt))
-        assert self._handle, module.error()
+        self._row, self._drawn, self._kept = module.alloc(4 * width), module.alloc(_SAMPLE.size), module.alloc(4 * width)
+        settings = json.dumps(config.to_dict()).encode()
+        ids = np.array(prompt, "<u4").tobytes()
+        arguments = (module.put(settings), len(settings), module.put(ids) if ids else 0, len(prompt), width, module.cell)
+        status = module.call("sampler_new", module.context, module.contract, *arguments)
+        assert status == 0, module.error()
+        self._handle = module.u32(module.cell)
 
     def recipe(self, seed: int, step: int, scale: float, head: float) -> bytes:
         """Make the next row inside the module; its bytes."""
-        self._module.call("recipe", seed, step, scale, head, 0, self._row, self._width)
+        self._module.call("recipe_logits", self._module.context, seed, step, scale, head, 0, self._row, self._width)
         return self._module.read(self._row, 4 * self._width)
 
     def sample(self, row: np.ndarray | None, allowed: bytes | None, top: int) -> tuple:
-        """As the engine; without a row, of the one that is there. Of the list of most probable tokens nothing is known."""
+        """As the engine; without a row, of the one that is there. Of the list of most probable tokens nothing is asked."""
         del top
+        module = self._module
         if row is not None:
-            self._module.write(self._row, row.tobytes())
-        mask = 0
-        if allowed is not None:
-            mask = self._module.alloc(len(allowed))
-            self._module.write(mask, allowed)
-        if self._module.call("sampler_sample", self._handle, self._row, self._width, mask, self._drawn):
-            return (self._module.error().split()[0],)
-        token, words, *rest = _DRAWN.unpack(self._module.read(self._drawn, _DRAWN.size))
-        return token, rest[4], rest[5], tuple(rest[:4]), words, tuple(rest[6:])
+            module.write(self._row, row.tobytes())
+        mask = (0, 0) if allowed is None else (module.put(allowed), len(allowed))
+        status = module.call("sampler_sample", module.context, self._handle, self._row, self._width, *mask, 0, self._drawn)
+        if status == REFUSED:
+            return (module.error()["code"],)
+        assert status == 0
+        token, words, *rest = _SAMPLE.unpack(module.read(self._drawn, _SAMPLE.size))
+        probability, log_probability, count, *numbers = rest[4:]
+        return token, probability, log_probability, tuple(rest[:4]), words, tuple(numbers[:count])
 
     def kept(self) -> bytes:
-        count = self._module.call("sampler_kept", self._handle, self._kept, self._width)
-        return np.sort(np.frombuffer(self._module.read(self._kept, 4 * count), "<u4")).tobytes()
+        module = self._module
+        assert module.call("sampler_kept", module.context, self._handle, self._kept, self._width, module.cell) == 0
+        return module.read(self._kept, 4 * module.u32(module.cell))

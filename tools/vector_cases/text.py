@@ -342,7 +342,16 @@ def field_cases() -> Group:
     return group("reports", "T-4", rows, "field_case")
 
 
+def zero_bytes() -> Group:
+    """Pieces of U+0000, which memory that was never written looks like: an engine took 16 of them for a piece that it knew."""
+    rows = [
+        (f"{count} times U+0000, after a piece of as many letters", "z" * count + "\0" * count + "\n" + "\0" * count)
+        for count in range(1, 34)
+    ]
+    return group("zero-bytes", "T-4", rows, "long")
+
+
 GROUPS = [
     *(words(), numbers(), unicode_versions(), contractions(), white_space(), newlines(), invisible(), marks(), host_strings()),
-    *(long_runs(), joins(), whole_pieces(), field_cases()),
+    *(long_runs(), joins(), whole_pieces(), field_cases(), zero_bytes()),
 ]

@@ -376,5 +376,20 @@ namespace Slm2
 
         /// <summary>Fields: <c>package</c>, <c>extra</c>.</summary>
         public const string DependencyMissing = "dependency_missing";
+
+        /// <summary>Fields: <c>reason</c>.</summary>
+        public const string SharedMemoryUnavailable = "shared_memory_unavailable";
+
+        /// <summary>Fields: <c>object</c>.</summary>
+        public const string Disposed = "disposed";
+
+        /// <summary>Fields: <c>reason</c>.</summary>
+        public const string WorkerFailed = "worker_failed";
+
+        /// <summary>Fields: <c>step</c>, <c>reason</c>.</summary>
+        public const string ModelFailed = "model_failed";
+
+        /// <summary>Fields: <c>steps</c>.</summary>
+        public const string Cancelled = "cancelled";
     }
 }

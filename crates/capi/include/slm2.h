@@ -495,7 +495,7 @@ void slm2_rendering_free(slm2_rendering *rendering);
 // The ids of the prompt.
 slm2_status slm2_rendering_ids(slm2_context *context, const slm2_rendering *rendering, uint32_t *ids, size_t capacity, size_t *count);
 
-// All of it but the tokens as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state`.
+// All of it but the tokens as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state`, `path`.
 slm2_status slm2_rendering_json(slm2_context *context, const slm2_rendering *rendering, uint8_t *json, size_t capacity, size_t *length);
 
 // Each id with its origin as JSON: arrays of id, role, part, trust class, message (or null) and ranges (source, start, end).
@@ -864,7 +864,7 @@ void slm2_rendering_free(slm2_rendering *rendering);
 // The ids of the prompt.
 slm2_status slm2_rendering_ids(slm2_context *context, const slm2_rendering *rendering, uint32_t *ids, size_t capacity, size_t *count);
 
-// All of it but the tokens as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state`.
+// All of it but the tokens as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state`, `path`.
 slm2_status slm2_rendering_json(slm2_context *context, const slm2_rendering *rendering, uint8_t *json, size_t capacity, size_t *length);
 
 // Each id with its origin as JSON: arrays of id, role, part, trust class, message (or null) and ranges (source, start, end).

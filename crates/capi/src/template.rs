@@ -57,7 +57,7 @@ pub unsafe extern "C" fn slm2_rendering_ids(
     unsafe { call(context, work) }
 }
 
-/// All of it but the tokens as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state`.
+/// All of it but the tokens as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state`, `path`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_rendering_json(
     context: *mut Context, rendering: *const Rendering, json: *mut u8, capacity: usize, length: *mut usize,

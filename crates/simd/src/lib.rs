@@ -8,11 +8,13 @@
 #[cfg(test)]
 extern crate std;
 
+mod classes;
 mod letters;
 mod rows;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use classes::{BLOCK_BYTES, Classes, classes};
 pub use letters::leading_letters;
 pub use rows::{BLOCK, plain, survey};
 

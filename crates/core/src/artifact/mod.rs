@@ -16,6 +16,7 @@ mod special;
 pub(crate) mod template;
 mod template_checks;
 mod vocabulary;
+mod words;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -204,6 +205,11 @@ impl<B: AsRef<[u8]>> Artifact<B> {
     #[cfg(test)]
     pub(crate) fn pretokenizer(&self) -> Pretokenizer<'_> {
         Pretokenizer::over(self.content(self.sections.pretokenizer))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pretokenizer_section(&self) -> &[u8] {
+        self.content(self.sections.pretokenizer)
     }
 
     pub(crate) fn special_automaton(&self) -> &SpecialAutomaton {

@@ -16,6 +16,13 @@ const MAX_CLASSES: u32 = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State(u16);
 
+#[cfg(test)]
+impl State {
+    pub(crate) fn index(self) -> usize {
+        self.0.into()
+    }
+}
+
 /// From here nothing matches.
 pub(crate) const DEAD: State = State(0);
 /// Where a piece begins.
@@ -98,7 +105,6 @@ impl<'a> Pretokenizer<'a> {
     }
 
     /// The state after a byte.
-    #[cfg(test)]
     pub(crate) fn after_byte(&self, state: State, byte: u8) -> State {
         let class = self.class_of_byte.get(usize::from(byte)).copied().unwrap_or(0);
         self.after(state, class.into())

@@ -4,9 +4,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::layout::{self, part, size, u32_at, u32_from};
+use super::words::{Taken, Words};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::ids::TokenId;
+use crate::tokenizer::{Key, SHORT};
 
 const MAX_TOKEN_BYTES: u32 = 65_535;
 
@@ -28,15 +30,14 @@ pub(crate) struct VocabularyIndex {
     long: Vec<u64>,
 }
 
-/// Longer entries are noted apart, in bytes.
-const SHORT: usize = 15;
 /// 2^16 bits for the hashes of long entries, of which Qwen3 has a few thousand.
 const LONG_BITS: u32 = 16;
 
 /// Ids, to be found by their bytes.
 enum ByBytes {
-    /// Open addressing by a hash: at each place an id below a part of the hash, or `FREE`; more places than ids.
-    Hashed(Vec<u32>),
+    /// Those of up to 15 bytes, and the ids of longer ones by open addressing: at each place an id below a part of the hash, or
+    /// `FREE`; more places than ids.
+    Hashed(Words, Vec<u32>),
     /// In the order of their bytes: where a hash would take too long, which is so only by intent.
     Sorted(Vec<u32>),
 }
@@ -147,7 +148,7 @@ impl<'a> Vocabulary<'a> {
             return Err(Error::new(ErrorCode::ArtifactVocabularyBytes, [("byte", byte.into())]));
         }
         let by_bytes = match self.hashed()? {
-            Some(places) => ByBytes::Hashed(places),
+            Some(hashed) => hashed,
             None => ByBytes::Sorted(self.sorted()?),
         };
         let mut long = vec![0_u64; 1 << (LONG_BITS - 6)];
@@ -160,36 +161,57 @@ impl<'a> Vocabulary<'a> {
         Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes, long })
     }
 
-    /// The hash table over all ids; `None` where bytes collide so often that sorting is better.
-    fn hashed(&self) -> Result<Option<Vec<u32>>, Error> {
-        let size = (self.count as usize + self.count as usize / 2).next_power_of_two();
-        let mut places = vec![FREE; size];
+    /// The hash tables over all ids; `None` where bytes collide so often that sorting is better.
+    fn hashed(&self) -> Result<Option<ByBytes>, Error> {
+        let longer = self.ids().filter(|&id| self.token(id).len() > SHORT).count();
+        let mut words = Words::with_room(self.count as usize - longer);
+        let mut places = vec![FREE; (longer + longer / 2 + 1).next_power_of_two()];
         // Entries that are compared with others now and then cost about their length in all; this is far more.
         let mut patience = 16 * (u64::from(self.byte_length) + u64::from(self.count));
         for id in self.ids() {
             let bytes = self.token(id);
-            let hash = hash(bytes);
-            for place in probe(hash, size) {
-                match places.get_mut(place) {
-                    Some(free @ &mut FREE) => {
-                        *free = tag(hash) | id.get();
-                        break;
-                    }
-                    Some(&mut earlier) if self.is_at(earlier, hash, bytes) => {
-                        return Err(duplicate(id.get(), earlier & layout::MAX_ID));
-                    }
-                    _ => {}
+            let cost = match Key::new(bytes, bytes.len()) {
+                Some(key) => match words.insert(key, id) {
+                    Taken::After(buckets) => buckets as u64,
+                    Taken::Equal(earlier) => return Err(duplicate(id.get(), earlier.get())),
+                },
+                None => self.take_long(&mut places, id)?,
+            };
+            let Some(left) = patience.checked_sub(cost) else { return Ok(None) };
+            patience = left;
+        }
+        Ok(Some(ByBytes::Hashed(words, places)))
+    }
+
+    /// Take an entry of more than 15 bytes; what was compared with it, in bytes.
+    fn take_long(&self, places: &mut [u32], id: TokenId) -> Result<u64, Error> {
+        let bytes = self.token(id);
+        let hash = hash(bytes);
+        let mut compared = 0;
+        for place in probe(hash, places.len()) {
+            match places.get_mut(place) {
+                Some(free @ &mut FREE) => {
+                    *free = tag(hash) | id.get();
+                    break;
                 }
-                let Some(left) = patience.checked_sub(size_of_comparison(bytes)) else { return Ok(None) };
-                patience = left;
+                Some(&mut earlier) if self.is_at(earlier, hash, bytes) => {
+                    return Err(duplicate(id.get(), earlier & layout::MAX_ID));
+                }
+                _ => compared += bytes.len() as u64 + 1,
             }
         }
-        Ok(Some(places))
+        Ok(compared)
     }
 
     /// Whether the entry that a place of the hash table holds has these bytes, whose hash this is.
     fn is_at(&self, place: u32, hash: u64, bytes: &[u8]) -> bool {
         place & !layout::MAX_ID == tag(hash) && self.token(TokenId::new(place & layout::MAX_ID)) == bytes
+    }
+
+    /// The id of an entry among ids in the order of their bytes.
+    fn search(&self, ids: &[u32], bytes: &[u8]) -> Option<TokenId> {
+        let place = ids.binary_search_by_key(&bytes, |&id| self.token(TokenId::new(id))).ok()?;
+        ids.get(place).copied().map(TokenId::new)
     }
 
     /// All ids in the order of their bytes. It compares each byte of the section O(log n) times, whatever the entries.
@@ -239,10 +261,6 @@ fn long_place(bytes: &[u8]) -> (usize, u32) {
     (usize::try_from(hash / 64).unwrap_or(0), u32::try_from(hash % 64).unwrap_or(0))
 }
 
-const fn size_of_comparison(bytes: &[u8]) -> u64 {
-    bytes.len() as u64 + 1
-}
-
 fn duplicate(id: u32, earlier: u32) -> Error {
     Error::new(ErrorCode::ArtifactVocabularyDuplicate, [("id", id.into()), ("earlier", earlier.into())])
 }
@@ -250,22 +268,38 @@ fn duplicate(id: u32, earlier: u32) -> Error {
 impl VocabularyIndex {
     /// The token that has exactly these bytes.
     pub(crate) fn find(&self, vocabulary: &Vocabulary<'_>, bytes: &[u8]) -> Option<TokenId> {
-        if bytes.len() > SHORT {
-            let (word, bit) = long_place(bytes);
-            self.long.get(word).filter(|bits| *bits >> bit & 1 == 1)?;
-        }
-        match &self.by_bytes {
-            ByBytes::Hashed(places) => {
+        match (&self.by_bytes, Key::new(bytes, bytes.len())) {
+            (ByBytes::Hashed(words, _), Some(key)) => words.find(key),
+            (ByBytes::Hashed(_, places), None) => {
+                let (word, bit) = long_place(bytes);
+                self.long.get(word).filter(|bits| *bits >> bit & 1 == 1)?;
                 let hash = hash(bytes);
                 let entries = probe(hash, places.len()).map_while(|place| places.get(place).copied());
                 let mut entries = entries.take_while(|&entry| entry != FREE);
                 let found = entries.find(|&entry| vocabulary.is_at(entry, hash, bytes))?;
                 Some(TokenId::new(found & layout::MAX_ID))
             }
+            (ByBytes::Sorted(ids), _) => vocabulary.search(ids, bytes),
+        }
+    }
+
+    /// The token with the bytes of a key.
+    #[inline]
+    pub(crate) fn find_short(&self, vocabulary: &Vocabulary<'_>, key: Key) -> Option<TokenId> {
+        match &self.by_bytes {
+            ByBytes::Hashed(words, _) => words.find(key),
             ByBytes::Sorted(ids) => {
-                let place = ids.binary_search_by_key(&bytes, |&id| vocabulary.token(TokenId::new(id))).ok()?;
-                ids.get(place).copied().map(TokenId::new)
+                let (bytes, length) = key.bytes();
+                vocabulary.search(ids, bytes.get(..length)?)
             }
+        }
+    }
+
+    /// Say that [`Self::find_short`] will be asked for a key.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: Key) {
+        if let ByBytes::Hashed(words, _) = &self.by_bytes {
+            words.prefetch(key);
         }
     }
 }
@@ -291,14 +325,19 @@ mod tests {
         let artifact = Artifact::from_bytes(data).expect("it opens");
         let vocabulary = artifact.vocabulary();
         let hashed = artifact.vocabulary_index();
-        assert!(matches!(hashed.by_bytes, ByBytes::Hashed(_)));
+        assert!(matches!(hashed.by_bytes, ByBytes::Hashed(..)));
         let by_bytes = ByBytes::Sorted(vocabulary.sorted().expect("no two are equal"));
         let sorted = VocabularyIndex { of_byte: hashed.of_byte, by_bytes, long: hashed.long.clone() };
         for id in vocabulary.ids() {
             let bytes = vocabulary.token(id);
             assert_eq!((hashed.find(&vocabulary, bytes), sorted.find(&vocabulary, bytes)), (Some(id), Some(id)));
-            let other = [bytes, b"\0"].concat();
-            assert_eq!(hashed.find(&vocabulary, &other), sorted.find(&vocabulary, &other));
+            for other in [[bytes, b"\0"].concat(), bytes[..bytes.len() - 1].to_vec()] {
+                let expected = sorted.find(&vocabulary, &other);
+                assert_eq!(hashed.find(&vocabulary, &other), expected);
+                if let Some(key) = Key::new(&other, other.len()) {
+                    assert_eq!([hashed, &sorted].map(|index| index.find_short(&vocabulary, key)), [expected; 2]);
+                }
+            }
         }
     }
 }

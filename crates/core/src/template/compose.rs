@@ -38,6 +38,8 @@ pub struct Composition {
     pub(crate) items: Vec<Item>,
     pub(crate) dropped: Vec<u32>,
     pub(crate) state: u8,
+    /// The states that were entered, one for each event.
+    pub(crate) path: Vec<u8>,
 }
 
 impl Composition {
@@ -58,15 +60,16 @@ pub(crate) fn rewrites_arguments(program: &Program) -> bool {
 pub(crate) fn compose(program: &Program, conversation: Conversation, options: Options) -> Result<Composition, Error> {
     let symbols = events::all(program, &conversation, options);
     let mut items = Vec::with_capacity(4 * symbols.len());
-    let (mut state, mut dropped) = (0, Vec::new());
+    let (mut state, mut dropped, mut path) = (0, Vec::new(), Vec::with_capacity(symbols.len()));
     for symbol in &symbols {
         let rule = rule(program, &conversation, state, symbol)?;
         for action in &rule.actions {
             emit(*action, symbol, &conversation, &mut items, &mut dropped);
         }
         state = rule.target;
+        path.push(state);
     }
-    Ok(Composition { conversation, items, dropped, state })
+    Ok(Composition { conversation, items, dropped, state, path })
 }
 
 /// The rule that holds in a state: the refusal where it refuses.

@@ -9,7 +9,8 @@ use crate::json::JsonValue;
 use crate::tokenizer::{Profile, Scratch};
 
 impl Template<'_> {
-    /// A rendering as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state` (`pretoken_too_long`).
+    /// A rendering as JSON: `input_ids`, `text`, `findings`, `policy_findings`, `dropped_reasoning`, `state`, `path`
+    /// (the states that were entered, one for each event) (`pretoken_too_long`).
     pub fn rendering_to_json(
         &self,
         composition: &Composition,
@@ -27,6 +28,7 @@ impl Template<'_> {
             ("policy_findings", 0_u32.into()),
             ("dropped_reasoning", JsonValue::array(composition.dropped_reasoning().iter().copied())),
             ("state", self.state_name(composition).into()),
+            ("path", JsonValue::array(composition.path.iter().map(|state| self.program.state_name(*state)))),
         ];
         Ok(JsonValue::object(members).to_json())
     }

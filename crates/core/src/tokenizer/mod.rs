@@ -1,7 +1,12 @@
 //! Tokenizer2: bytes to ids and back (contract/tokenizer.md), over a checked artifact.
 
+mod blocks;
+mod characters;
 mod chunks;
 mod decode;
+mod found;
+mod key;
+mod learn;
 mod merge;
 mod normalize;
 mod piece_cache;
@@ -30,6 +35,7 @@ use sink::{Collect, Count, Fill, Sink};
 pub use chunks::{ChunkEncoder, GrowingText, Growth};
 pub(crate) use decode::Meaning;
 pub use decode::SpecialPolicy;
+pub(crate) use key::{Key, SHORT};
 pub(crate) use merge::BytePairs;
 pub(crate) use scanner::Scanner;
 pub use scratch::Scratch;

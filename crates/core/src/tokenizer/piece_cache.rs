@@ -1,27 +1,24 @@
 //! Pieces that were encoded before, with their ids: bounded, exact, and one line of the processor's cache for a look-up.
 //!
 //! An entry holds a piece whole, so that a hit is never another piece. Pieces of up to 15 bytes, which are nearly all, have entries
-//! of 32 bytes with up to four ids, two to a line; those of up to 31 bytes have entries of 64 with up to eight. Tables begin small and
+//! of 32 bytes with up to four ids, two to a line; those of up to 30 bytes have entries of 64 with up to eight. Tables begin small and
 //! grow as they fill, to 4 and 2 MiB. A short piece for which its bucket has no place stands in the one beside it. What is not here is merged: the cache changes how long it takes, never what comes out.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::sink::Room;
+use super::key::{Key, LENGTH_SHIFT, PART, first_16, mix};
 use crate::ids::TokenId;
 
-/// The longest piece that has a short entry, in bytes: 15 and a byte for the lengths make a key.
-const SHORT: usize = 15;
 /// The longest piece that is kept.
-pub(crate) const LONGEST: usize = 31;
+pub(crate) const LONGEST: usize = 30;
 /// The most ids of a short entry.
 pub(crate) const SHORT_IDS: usize = 4;
 /// The most ids of a long entry.
 const LONG_IDS: usize = 8;
-/// Where a key has the number of ids; a piece as it is looked up has none.
+/// Where the key of an entry has the number of its ids less one, in three bits.
 const COUNT_SHIFT: u32 = 124;
-/// Where a key has its length.
-const LENGTH_SHIFT: u32 = 120;
+const COUNT: u128 = 7 << COUNT_SHIFT;
 /// A table begins with 2^10 buckets of 64 bytes: 64 kB.
 const FIRST_BITS: u32 = 10;
 /// How many more bits a table has after it has grown.
@@ -31,11 +28,7 @@ const SHORT_BITS: u32 = 16;
 /// 2^15 buckets: 2 MiB.
 const LONG_BITS: u32 = 15;
 
-/// A short piece as a number: its bytes, zero after them, and its length in the top byte. No piece is 0.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Key(u128);
-
-/// A longer piece as two numbers; the second has the length less 16.
+/// A longer piece or part as two numbers; the second is like the key of what comes after the first 16 bytes, with a length that is one more. None is 0.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct LongKey([u128; 2]);
 
@@ -75,28 +68,12 @@ struct Table<B> {
     written: usize,
 }
 
-impl Key {
-    /// The key of the first `length` bytes of `text`; `None` where they are too many.
-    #[inline]
-    pub(crate) fn new(text: &[u8], length: usize) -> Option<Self> {
-        if length > SHORT {
-            return None;
-        }
-        let kept = first_16(text) & ((1 << (8 * length)) - 1);
-        Some(Self(kept | (length as u128) << LENGTH_SHIFT))
-    }
-
-    #[inline]
-    const fn hash(self) -> u64 {
-        mix(self.0)
-    }
-}
-
 impl LongKey {
-    /// The key of a piece of 16 to 31 bytes.
-    fn new(piece: &[u8]) -> Option<Self> {
+    /// The key of a piece, or of a part of one, of 16 to 30 bytes.
+    fn new(piece: &[u8], part: bool) -> Option<Self> {
         let (head, tail) = piece.split_first_chunk::<16>().filter(|_| piece.len() <= LONGEST)?;
-        Some(Self([u128::from_le_bytes(*head), first_16(tail) | (tail.len() as u128) << LENGTH_SHIFT]))
+        let length = (tail.len() + 1) as u128;
+        Some(Self([u128::from_le_bytes(*head), first_16(tail) | length << LENGTH_SHIFT | if part { PART } else { 0 }]))
     }
 
     const fn hash(self) -> u64 {
@@ -105,33 +82,19 @@ impl LongKey {
     }
 }
 
-/// The first 16 bytes of a text, zero after its end.
-#[inline]
-fn first_16(text: &[u8]) -> u128 {
-    if let Some(bytes) = text.first_chunk::<16>() {
-        return u128::from_le_bytes(*bytes);
-    }
-    let mut bytes = [0; 16];
-    bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
-    u128::from_le_bytes(bytes)
-}
-
-/// The halves of a number, mixed by multiplication; any mixing is right, this one spreads the upper bits.
-#[inline]
-#[allow(clippy::cast_possible_truncation)] // the two halves
-const fn mix(number: u128) -> u64 {
-    let (low, high) = (number as u64, (number >> 64) as u64);
-    (low ^ high.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
 impl Entry {
     const fn is_of(&self, key: Key) -> bool {
-        (self.key ^ key.0) << (128 - COUNT_SHIFT) == 0
+        (self.key ^ key.0) & !COUNT == 0
     }
 
     const fn count(&self) -> usize {
-        (self.key >> COUNT_SHIFT) as usize
+        count_of(self.key)
     }
+}
+
+/// How many ids an entry with such a key has.
+const fn count_of(key: u128) -> usize {
+    ((key & COUNT) >> COUNT_SHIFT) as usize + 1
 }
 
 impl<B: Copy + Default> Table<B> {
@@ -166,7 +129,7 @@ impl<B: Copy + Default> Table<B> {
 
 impl Table<Bucket> {
     fn keep(&mut self, entry: Entry) {
-        let hash = mix(entry.key & ((1 << COUNT_SHIFT) - 1));
+        let hash = mix(entry.key & !COUNT);
         let again = |table: &mut Self, Bucket([first, second])| {
             for entry in [second, first].into_iter().filter(|entry: &Entry| entry.key != 0) {
                 table.keep(entry);
@@ -196,7 +159,7 @@ impl Table<Bucket> {
 impl Table<LongEntry> {
     fn keep(&mut self, entry: LongEntry) {
         let LongKey([head, tail]) = entry.key;
-        let hash = LongKey([head, tail & ((1 << COUNT_SHIFT) - 1)]).hash();
+        let hash = LongKey([head, tail & !COUNT]).hash();
         let again = |table: &mut Self, entry: LongEntry| {
             if entry.key != LongKey::default() {
                 table.keep(entry);
@@ -207,67 +170,86 @@ impl Table<LongEntry> {
 }
 
 impl PieceCache {
-    /// Write the ids of a short piece; whether it was there. There must be room for `SHORT_IDS`.
+    /// Say that a key with this hash will be looked for.
     #[inline]
-    pub(crate) fn write(&self, key: Key, room: &mut Room) -> bool {
-        let Some(entry) = self.entry(key) else { return false };
-        room.write(entry.ids, entry.count());
-        true
-    }
-
-    #[inline]
-    pub(crate) fn prefetch(&self, key: Key) {
-        if let Some(bucket) = self.short.bucket(key.hash()) {
+    pub(crate) fn prefetch(&self, hash: u64) {
+        if let Some(bucket) = self.short.bucket(hash) {
             slm2_simd::prefetch(bucket);
         }
     }
 
-    /// The ids of a piece, if it is there.
-    pub(crate) fn find(&self, piece: &[u8]) -> Option<&[TokenId]> {
-        match Key::new(piece, piece.len()) {
-            Some(key) => {
-                let entry = self.entry(key).or_else(|| self.short.beside(key))?;
-                entry.ids.get(..entry.count())
-            }
-            None => self.find_long(piece),
+    /// Say that a piece of more than 15 bytes will be looked for, or such a part of one.
+    pub(super) fn prefetch_long(&self, piece: &[u8], part: bool) {
+        if let Some(entry) = LongKey::new(piece, part).and_then(|key| self.long.bucket(key.hash())) {
+            slm2_simd::prefetch(entry);
         }
     }
 
-    /// The ids of a piece that [`Self::write`] did not find, if it is there.
-    pub(crate) fn find_elsewhere(&self, piece: &[u8]) -> Option<&[TokenId]> {
-        match Key::new(piece, piece.len()) {
-            Some(key) => self.short.beside(key).and_then(|entry| entry.ids.get(..entry.count())),
-            None => self.find_long(piece),
+    /// Whether the bucket of a key has it.
+    #[inline]
+    pub(super) fn has(&self, key: Key) -> bool {
+        self.short.bucket(key.hash()).is_some_and(|Bucket([first, second])| first.is_of(key) | second.is_of(key))
+    }
+
+    /// Whether the bucket beside that of a key has it.
+    #[inline]
+    pub(super) fn has_beside(&self, key: Key) -> bool {
+        self.short.beside(key).is_some()
+    }
+
+    /// Say that [`Self::has_beside`] will be asked for a key.
+    #[inline]
+    pub(super) fn prefetch_beside(&self, key: Key) {
+        if let Some(bucket) = self.short.buckets.get(self.short.place(key.hash()) ^ 1) {
+            slm2_simd::prefetch(bucket);
         }
     }
 
-    /// The ids of a piece of more than 15 bytes, if it is there.
-    fn find_long(&self, piece: &[u8]) -> Option<&[TokenId]> {
-        let key = LongKey::new(piece)?;
+    /// The ids of a short piece or part, if it is there.
+    pub(super) fn find(&self, key: Key) -> Option<&[TokenId]> {
+        let Bucket([first, second]) = self.short.bucket(key.hash())?;
+        let here = [first, second].into_iter().find(|entry| entry.is_of(key) && !key.is_none());
+        let entry = here.or_else(|| self.short.beside(key))?;
+        entry.ids.get(..entry.count())
+    }
+
+    /// The ids of a piece of more than 15 bytes, or of such a part of one, if it is there.
+    pub(super) fn find_long(&self, piece: &[u8], part: bool) -> Option<&[TokenId]> {
+        let key = LongKey::new(piece, part)?;
         let entry = self.long.bucket(key.hash())?;
         let LongKey([head, tail]) = entry.key;
-        let found = head == key.0[0] && (tail ^ key.0[1]) << (128 - COUNT_SHIFT) == 0;
-        entry.ids.get(..(tail >> COUNT_SHIFT) as usize).filter(|_| found)
+        let found = head == key.0[0] && (tail ^ key.0[1]) & !COUNT == 0;
+        entry.ids.get(..count_of(tail)).filter(|_| found)
     }
 
+    /// Four numbers of which the first are the ids of a short piece or part, and how many, if its bucket has it.
     #[inline]
-    fn entry(&self, key: Key) -> Option<&Entry> {
-        let Bucket([first, second]) = self.short.bucket(key.hash())?;
+    pub(super) fn entry(&self, key: Key, hash: u64) -> Option<([TokenId; SHORT_IDS], usize)> {
+        let Bucket([first, second]) = self.short.bucket(hash)?;
         // A choice and no branch: which of the two it is, nothing predicts.
         let entry = if first.is_of(key) { first } else { second };
-        (entry.is_of(key) && key.0 != 0).then_some(entry)
+        (entry.is_of(key) && !key.is_none()).then_some((entry.ids, entry.count()))
     }
 
-    /// Keep a piece with its ids, unless it is too long or they are too many.
-    pub(crate) fn keep(&mut self, piece: &[u8], ids: &[TokenId]) {
-        if let Some(key) = Key::new(piece, piece.len()).filter(|_| ids.len() <= SHORT_IDS) {
-            let mut entry = Entry { key: key.0 | (ids.len() as u128) << COUNT_SHIFT, ..Entry::default() };
-            entry.ids.iter_mut().zip(ids).for_each(|(to, from)| *to = *from);
+    /// Keep a short piece or part with its ids, unless they are too many.
+    pub(super) fn keep_short(&mut self, key: Key, ids: &[TokenId]) {
+        let Some(count) = ids.len().checked_sub(1).filter(|_| !key.is_none()) else { return };
+        let mut entry = Entry { key: key.0 | (count as u128) << COUNT_SHIFT, ..Entry::default() };
+        if let Some(place) = entry.ids.get_mut(..ids.len()) {
+            place.copy_from_slice(ids);
             self.short.keep(entry);
-        } else if let Some(LongKey([head, tail])) = LongKey::new(piece).filter(|_| ids.len() <= LONG_IDS) {
-            let key = LongKey([head, tail | (ids.len() as u128) << COUNT_SHIFT]);
-            let mut entry = LongEntry { key, ..LongEntry::default() };
-            entry.ids.iter_mut().zip(ids).for_each(|(to, from)| *to = *from);
+        }
+    }
+
+    /// Keep a piece of 16 to 30 bytes, or such a part of one, with its ids, unless they are too many.
+    pub(super) fn keep_long(&mut self, piece: &[u8], part: bool, ids: &[TokenId]) {
+        let (Some(LongKey([head, tail])), Some(count)) = (LongKey::new(piece, part), ids.len().checked_sub(1)) else {
+            return;
+        };
+        let key = LongKey([head, tail | (count as u128) << COUNT_SHIFT]);
+        let mut entry = LongEntry { key, ..LongEntry::default() };
+        if let Some(place) = entry.ids.get_mut(..ids.len()) {
+            place.copy_from_slice(ids);
             self.long.keep(entry);
         }
     }
@@ -276,48 +258,82 @@ impl PieceCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokenizer::sink::Collect;
 
     fn ids(numbers: &[u32]) -> Vec<TokenId> {
         numbers.iter().map(|&number| TokenId::new(number)).collect()
     }
 
-    #[test]
-    fn keys_differ_where_pieces_do() {
-        let texts: [&[u8]; 6] = [b"a", b"a\0", b"\0", b"\0\0", b"abcdefghijklmno", b"abcdefghijklmnopq"];
-        let keys: Vec<_> =
-            texts.iter().filter_map(|text| Key::new(text, text.len().min(16))).map(|key| key.0).collect();
-        assert_eq!(keys.len(), 5);
-        assert!((1..5).all(|at| !keys[..at].contains(&keys[at])));
-        // What follows the piece in the text takes no part.
-        assert!(Key::new(b"ab the rest of it", 2) == Key::new(b"ab", 2));
+    fn key_of(piece: &[u8], part: bool) -> Option<Key> {
+        Key::new(piece, piece.len()).map(|key| if part { key.as_part() } else { key })
+    }
+
+    /// What is known of a piece or part, through every way there is.
+    fn found<'c>(cache: &'c PieceCache, piece: &[u8], part: bool) -> Option<&'c [TokenId]> {
+        let Some(key) = key_of(piece, part) else { return cache.find_long(piece, part) };
+        let found = cache.find(key);
+        assert_eq!(found.is_some(), cache.has(key) || cache.has_beside(key));
+        if let Some((ids, count)) = cache.entry(key, key.hash()) {
+            assert_eq!(Some(&ids[..count]), found);
+        }
+        found
+    }
+
+    fn keep(cache: &mut PieceCache, piece: &[u8], part: bool, ids: &[TokenId]) {
+        match key_of(piece, part) {
+            Some(key) => cache.keep_short(key, ids),
+            None => cache.keep_long(piece, part, ids),
+        }
     }
 
     #[test]
     fn what_was_kept_is_found_and_nothing_else() {
         let mut cache = PieceCache::default();
-        let piece = |number: u32| std::format!("{number:0width$}", width = 6 + number as usize % 26).into_bytes();
-        let expected = |number: u32| ids(&[number, number + 1, 7, 8][..=(number as usize % 4)]);
-        assert!(cache.find(&piece(1)).is_none());
+        let piece = |number: u32| std::format!("{number:0width$}", width = 6 + number as usize % 25).into_bytes();
+        let expected = |number: u32, part| ids(&[number, number + 1, u32::from(part), 8][..=(number as usize % 4)]);
+        assert!(found(&cache, &piece(1), false).is_none());
         for number in 0..200_000 {
-            cache.keep(&piece(number), &expected(number));
-        }
-        cache.keep(&piece(200_000), &ids(&[1; 9]));
-        let mut found = [0, 0];
-        let mut room = Room::default();
-        for number in 0..=200_000 {
-            let piece = piece(number);
-            if let Some(known) = cache.find(&piece) {
-                assert_eq!(known, expected(number));
-                found[usize::from(piece.len() > SHORT)] += 1;
-            }
-            let mut out = Vec::new();
-            if Key::new(&piece, piece.len()).is_some_and(|key| cache.write(key, &mut room)) {
-                room.flush(&mut Collect(&mut out));
-                assert_eq!(out, expected(number));
-                assert!(cache.find(&piece).is_some());
+            for part in [false, true] {
+                keep(&mut cache, &piece(number), part, &expected(number, part));
             }
         }
-        assert!(found[0] > 50_000 && found[1] > 15_000, "{found:?}");
+        let mut count = [0, 0];
+        for number in 0..200_000 {
+            for part in [false, true] {
+                let piece = piece(number);
+                if let Some(known) = found(&cache, &piece, part) {
+                    assert_eq!(known, expected(number, part));
+                    count[usize::from(piece.len() > 15)] += 1;
+                }
+            }
+        }
+        assert!(count[0] > 50_000 && count[1] > 15_000, "{count:?}");
+    }
+
+    #[test]
+    fn what_is_empty_is_no_entry() {
+        for length in 1..40 {
+            let zeros = std::vec![0; length];
+            for part in [false, true] {
+                let mut cache = PieceCache::default();
+                keep(&mut cache, b"one that is short", part, &ids(&[1]));
+                keep(&mut cache, b"another", part, &ids(&[2]));
+                assert!(found(&cache, &zeros, part).is_none(), "{length} {part}");
+                keep(&mut cache, &zeros, part, &ids(&[3]));
+                let kept = (1..=LONGEST).contains(&length);
+                assert_eq!(found(&cache, &zeros, part), kept.then_some(&ids(&[3])[..]), "{length} {part}");
+                assert!(found(&cache, &zeros, !part).is_none(), "{length} {part}");
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_ids_are_not_kept() {
+        let mut cache = PieceCache::default();
+        for (piece, most) in [(&b"short"[..], SHORT_IDS), (b"one of 16 bytes.", LONG_IDS)] {
+            keep(&mut cache, piece, false, &vec![TokenId::new(5); most + 1]);
+            assert!(found(&cache, piece, false).is_none());
+            keep(&mut cache, piece, false, &vec![TokenId::new(5); most]);
+            assert_eq!(found(&cache, piece, false), Some(&vec![TokenId::new(5); most][..]));
+        }
     }
 }

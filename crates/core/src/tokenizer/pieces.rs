@@ -1,7 +1,9 @@
 //! From a normalised text to ids: pieces are found, looked up, and merged where they are new.
 
+use super::found::{Found, MOST, Piece};
+use super::key::Key;
 use super::normalize::too_long;
-use super::piece_cache::{Key, LONGEST, SHORT_IDS};
+use super::piece_cache::{LONGEST, SHORT_IDS};
 use super::scanner::Progress;
 use super::seams::Seams;
 use super::sink::Sink;
@@ -9,8 +11,8 @@ use super::{MergeTables, Scratch, Tokenizer};
 use crate::error::Error;
 use crate::ids::TokenId;
 
-/// How many pieces are looked for ahead of their ids.
-const AHEAD: usize = 32;
+/// A block of which so many bytes were known is followed by another; else what comes next is for the DFA.
+const FAR: usize = 32;
 
 impl<'a> Tokenizer<'a> {
     pub(super) fn encode_text(&self, text: &[u8], scratch: &mut Scratch, sink: &mut dyn Sink) -> Result<(), Error> {
@@ -29,127 +31,150 @@ impl<'a> Tokenizer<'a> {
         scratch: &mut Scratch,
         sink: &mut dyn Sink,
     ) -> Result<usize, Error> {
-        let mut at = progress.take().unwrap_or_else(|| self.scanner.begin());
-        let mut found = [(Key::default(), 0_usize); AHEAD];
-        let (mut start, mut encoded) = (0, 0);
+        let mut found = scratch.pieces.take().unwrap_or_default();
+        let mut start = 0;
         let mut more = true;
-        while more && encoded < text.len() {
-            // Pieces first and their ids after, so that the look-ups of several are under way at once.
-            let mut count = 0;
-            for place in &mut found {
-                let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) else { break };
-                let decided = self.scanner.decide(rest, &mut at);
-                if at.looked_at() > scratch.max_pretoken {
-                    self.encode_found(text, encoded, found.get(..count).unwrap_or_default(), scratch, sink);
-                    scratch.room.flush(sink);
-                    return Err(too_long(before + start, scratch.max_pretoken));
-                }
-                let Some(end) = decided.or_else(|| ends.then(|| self.scanner.end_of_input(at))) else {
-                    *progress = Some(at);
-                    more = false;
-                    break;
-                };
-                let length = end.clamp(1, rest.len());
-                let key = Key::new(rest, length).unwrap_or_default();
-                scratch.cache.prefetch(key);
-                *place = (key, length);
-                count += 1;
-                start += length;
-                at = self.scanner.begin();
-            }
-            more &= self.encode_found(text, encoded, found.get(..count).unwrap_or_default(), scratch, sink);
-            encoded = start;
+        let mut failed = None;
+        while more && start < text.len() {
+            let first = start;
+            found.clear();
+            let ended = self.find_pieces(text, &mut start, ends, progress, scratch, &mut found);
+            more = self.encode_found(text, first, &found, false, scratch, sink) && ended.is_ok() && progress.is_none();
+            failed = ended.err();
         }
+        scratch.pieces = Some(found);
         scratch.room.flush(sink);
         scratch.merger.trim();
-        Ok(start)
+        failed.map_or(Ok(start), |()| Err(too_long(before + start, scratch.max_pretoken)))
     }
 
-    /// Encode pieces that follow each other from `start` on. Whether the sink wants more.
+    /// Find pieces from `start` on, until there are enough, or the next is not decided: then `progress` has how far it has come.
+    /// `Err` where a piece is too long.
+    #[inline]
+    fn find_pieces(
+        &self,
+        text: &[u8],
+        start: &mut usize,
+        ends: bool,
+        progress: &mut Option<Progress>,
+        scratch: &Scratch,
+        found: &mut Found,
+    ) -> Result<(), ()> {
+        let mut at = progress.take();
+        while !found.is_full() {
+            if at.is_none() {
+                let rest = text.get(*start..).unwrap_or_default();
+                let length = found.push_beginnings(rest, self.scanner.beginnings(rest), &scratch.cache);
+                *start += length;
+                if length > FAR {
+                    continue;
+                }
+            }
+            let Some(rest) = text.get(*start..).filter(|rest| !rest.is_empty()) else { break };
+            let mut matched = at.take().unwrap_or_else(|| self.scanner.begin());
+            let decided = self.scanner.decide(rest, &mut matched);
+            if matched.looked_at() > scratch.max_pretoken {
+                return Err(());
+            }
+            let Some(end) = decided.or_else(|| ends.then(|| self.scanner.end_of_input(matched))) else {
+                *progress = Some(matched);
+                break;
+            };
+            let length = end.clamp(1, rest.len());
+            found.push(rest, length, false, &scratch.cache);
+            *start += length;
+        }
+        Ok(())
+    }
+
+    /// Encode what was found, pieces or parts of one, which begin at `start`. Whether the sink wants more.
     #[inline]
     fn encode_found(
         &self,
         text: &[u8],
         mut start: usize,
-        found: &[(Key, usize)],
+        found: &Found,
+        part: bool,
         scratch: &mut Scratch,
         sink: &mut dyn Sink,
     ) -> bool {
-        let mut wanted = scratch.room.has_place(SHORT_IDS * AHEAD) || scratch.room.flush(sink);
-        for &(key, length) in found {
-            if !scratch.cache.write(key, &mut scratch.room) {
-                let piece = text.get(start..start + length).unwrap_or_default();
-                wanted &= self.encode_piece(piece, scratch, sink);
-                wanted &= scratch.room.has_place(SHORT_IDS * AHEAD) || scratch.room.flush(sink);
+        let mut wanted = true;
+        let mut learned = false;
+        let mut rest = found.pieces();
+        while !rest.is_empty() {
+            wanted &= scratch.room.has_place(SHORT_IDS * MOST) || scratch.room.flush(sink);
+            let known = scratch.room.write_while(rest, |piece| {
+                let ids = scratch.cache.entry(piece.key, piece.hash);
+                start += if ids.is_some() { piece.length } else { 0 };
+                ids
+            });
+            let Some((&Piece { key, length, .. }, after)) = rest.get(known..).and_then(<[Piece]>::split_first) else {
+                break;
+            };
+            if !learned && !key.is_none() && !scratch.cache.has_beside(key) {
+                learned = true;
+                self.learn(
+                    &mut rest.iter().skip(known).map(|piece| piece.key),
+                    &mut scratch.cache,
+                    &mut scratch.characters,
+                );
             }
-            start += length;
+            wanted &= self.encode_piece(text.get(start..start + length).unwrap_or_default(), key, part, scratch, sink);
+            (start, rest) = (start + length, after);
         }
         wanted
     }
 
-    /// A piece that is not among the short ones in the cache. Whether the sink wants more.
+    /// A piece or part that was not in its bucket of short ones in the cache. Whether the sink wants more.
     #[inline(never)]
-    fn encode_piece(&self, piece: &[u8], scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+    fn encode_piece(&self, piece: &[u8], key: Key, part: bool, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
         // Then what a piece that can be kept has of ids is found in the room afterwards.
         let wanted = scratch.room.has_place(LONGEST) || scratch.room.flush(sink);
-        if let Some(known) = scratch.cache.find_elsewhere(piece) {
+        let known = if key.is_none() { scratch.cache.find_long(piece, part) } else { scratch.cache.find(key) };
+        if let Some(known) = known {
             return scratch.room.extend(known, sink) && wanted;
         }
-        if let Some(id) = self.whole(piece) {
-            scratch.cache.keep(piece, &[id]);
-            return scratch.room.extend(&[id], sink) && wanted;
-        }
-        let parts = Parts::of(piece, self.seams);
-        if parts.next == piece.len() {
-            return self.merge(piece, scratch, sink) && wanted;
-        }
         let before = scratch.room.used();
-        let wanted = self.encode_parts(parts, scratch, sink) && wanted;
+        let wanted = self.encode_unknown(piece, part, scratch, sink) && wanted;
         if piece.len() <= LONGEST {
-            scratch.cache.keep(piece, scratch.room.since(before));
+            let ids = scratch.room.since(before);
+            if key.is_none() { scratch.cache.keep_long(piece, part, ids) } else { scratch.cache.keep_short(key, ids) }
         }
         wanted
     }
 
-    /// The parts of a piece: found first and looked up after, as pieces are. Whether the sink wants more.
-    fn encode_parts(&self, mut parts: Parts<'_>, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
-        let mut found: [(Key, &[u8]); AHEAD] = [(Key::default(), &[]); AHEAD];
-        loop {
-            let mut count = 0;
-            for (place, part) in found.iter_mut().zip(&mut parts) {
-                let key = Key::new(part, part.len()).unwrap_or_default();
-                scratch.cache.prefetch(key);
-                *place = (key, part);
-                count += 1;
-            }
-            for &(key, part) in found.get(..count).unwrap_or_default() {
-                let known = scratch.room.has_place(SHORT_IDS) && scratch.cache.write(key, &mut scratch.room);
-                if !known && !self.encode_part(part, scratch, sink) {
-                    return false;
-                }
-            }
-            if count < AHEAD {
-                return true;
-            }
+    /// A piece or part that is not in the cache. Whether the sink wants more.
+    fn encode_unknown(&self, piece: &[u8], part: bool, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+        if let Some(id) = if part { None } else { self.whole(piece) } {
+            return scratch.room.extend(&[id], sink);
         }
-    }
-
-    /// A part of a piece that has no entry of its own bucket. Whether the sink wants more.
-    fn encode_part(&self, part: &[u8], scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
-        match scratch.cache.find(part) {
-            Some(known) => scratch.room.extend(known, sink),
-            None => self.merge(part, scratch, sink),
+        let parts = Parts::of(piece, self.seams);
+        if part || parts.next == piece.len() {
+            let ids = scratch.merger.merge(&self.merge_tables(), piece);
+            return scratch.room.extend(ids, sink);
         }
+        self.encode_parts(piece, parts, scratch, sink)
     }
 
-    /// A piece or a part of one that is not in the cache. Whether the sink wants more.
-    fn merge(&self, part: &[u8], scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
-        let ids = scratch.merger.merge(&self.merge_tables(), part);
-        scratch.cache.keep(part, ids);
-        scratch.room.extend(ids, sink)
+    /// The parts of a piece, as pieces are. Whether the sink wants more.
+    fn encode_parts(&self, piece: &[u8], mut parts: Parts<'_>, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+        let mut found = scratch.parts.take().unwrap_or_default();
+        let mut wanted = true;
+        let mut start = 0;
+        while wanted && start < piece.len() {
+            let first = start;
+            found.clear();
+            while let Some(part) = if found.is_full() { None } else { parts.next() } {
+                found.push(part, part.len(), true, &scratch.cache);
+                start += part.len();
+            }
+            wanted = self.encode_found(piece, first, &found, true, scratch, sink);
+        }
+        scratch.parts = Some(found);
+        wanted
     }
 
-    fn merge_tables(&self) -> MergeTables<'a> {
+    pub(super) fn merge_tables(&self) -> MergeTables<'a> {
         MergeTables { merges: self.merges, byte_pairs: self.byte_pairs, vocabulary: self.vocabulary }
     }
 
@@ -157,6 +182,13 @@ impl<'a> Tokenizer<'a> {
     /// that every engine does the same with a file that states a wrong one.
     fn whole(&self, piece: &[u8]) -> Option<TokenId> {
         self.index.find(&self.vocabulary, piece).filter(|&id| self.facts.merged(id))
+    }
+
+    /// The token that a short piece is as a whole.
+    #[inline]
+    pub(super) fn whole_short(&self, key: Key) -> Option<TokenId> {
+        let found = if key.is_part() { None } else { self.index.find_short(&self.vocabulary, key) };
+        found.filter(|&id| self.facts.merged(id))
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn scan(tables: &MergeTables<'_>, text: &[u8], token: impl FnMut(Toke
 }
 
 /// Tokens of a text of at most `N` bytes, each at its first byte.
-struct Scan<const N: usize> {
+pub(super) struct Scan<const N: usize> {
     tokens: [TokenId; N],
     /// Of each token and the one after it: the rank of their merge, and the place below it.
     orders: [i32; N],
@@ -36,18 +36,31 @@ struct Scan<const N: usize> {
     length: usize,
 }
 
+impl<const N: usize> Default for Scan<N> {
+    fn default() -> Self {
+        Self { tokens: [TokenId::default(); N], orders: [NO_ORDER; N], alive: 0, length: 0 }
+    }
+}
+
 impl<const N: usize> Scan<N> {
     fn new(tables: &MergeTables<'_>, text: &[u8]) -> Self {
         let mut scan = Self::of_bytes(tables, text);
-        while let Some((at, rank)) = scan.lowest() {
-            // A rank comes from a merge, which has an id.
-            let merged = TokenId::new(tables.merges.merged(rank).unwrap_or(0));
-            scan.merge_at(tables, at, merged);
-        }
+        while scan.step(tables) {}
         scan
     }
 
-    fn tokens(&self, mut token: impl FnMut(TokenId, usize)) {
+    /// The next merge; whether there was one.
+    #[inline]
+    pub(super) fn step(&mut self, tables: &MergeTables<'_>) -> bool {
+        let Some((at, rank)) = self.lowest() else { return false };
+        // A rank comes from a merge, which has an id.
+        let merged = TokenId::new(tables.merges.merged(rank).unwrap_or(0));
+        self.merge_at(tables, at, merged);
+        true
+    }
+
+    /// Each id with the place where it ends, from the left.
+    pub(super) fn tokens(&self, mut token: impl FnMut(TokenId, usize)) {
         let mut rest = self.alive;
         while let Some(at) = lowest_bit(rest) {
             rest &= rest - 1;
@@ -55,8 +68,25 @@ impl<const N: usize> Scan<N> {
         }
     }
 
+    /// A text without its tokens.
+    pub(super) fn of_length(length: usize) -> Self {
+        Self { length, ..Self::default() }
+    }
+
+    /// Add a token, which begins at a place after that of the one `before` it.
+    #[inline]
+    pub(super) fn push(&mut self, tables: &MergeTables<'_>, before: Option<usize>, at: usize, id: TokenId) {
+        if let Some(place) = self.tokens.get_mut(at) {
+            *place = id;
+            self.alive |= 1 << at;
+        }
+        if let Some(before) = before {
+            self.set_order(before, order_of(tables.merges.rank(self.token(before), id), bits(before)));
+        }
+    }
+
     /// The single bytes.
-    fn of_bytes(tables: &MergeTables<'_>, text: &[u8]) -> Self {
+    pub(super) fn of_bytes(tables: &MergeTables<'_>, text: &[u8]) -> Self {
         let length = text.len().min(N);
         let mut scan = Self {
             tokens: [TokenId::default(); N],

@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 
+use super::blocks;
 use crate::artifact::Pretokenizer;
 
 /// Bits of an entry for the beginning of a row: 65,535 states of 257 symbols are below 2^25, and an accept has 7.
@@ -22,6 +23,8 @@ pub(crate) struct Scanner {
     end_of_input: usize,
     /// The state inside a word, where there is one: every ASCII letter leads back to it, and a match ends after each.
     word: usize,
+    /// Whether [`blocks`] knows where the pieces of ASCII begin.
+    ascii_is_known: bool,
 }
 
 /// How far a match has come: kept where a text arrives in parts.
@@ -57,6 +60,7 @@ impl Scanner {
             start: dfa.width(),
             end_of_input: dfa.width() - 1,
             word: NO_ROW,
+            ascii_is_known: blocks::are_known(dfa),
         };
         let inside = scanner.after(scanner.start, b'a');
         let loops = |byte: u8| {
@@ -66,6 +70,15 @@ impl Scanner {
             scanner.word = row_of(inside);
         }
         scanner
+    }
+
+    /// Where pieces begin in `text`, which begins with one: a bit for each of the next 63 bytes, none where the DFA must say it. All
+    /// before the last of them is known.
+    #[inline]
+    pub(crate) fn beginnings(&self, text: &[u8]) -> u64 {
+        // Where few bytes are ASCII, few pieces would be found, and the DFA is faster.
+        let ascii = text.first_chunk::<16>().is_some_and(|first| first.is_ascii());
+        if self.ascii_is_known && ascii { blocks::beginnings(text) } else { 0 }
     }
 
     /// Nothing looked at yet.
@@ -79,8 +92,14 @@ impl Scanner {
         // A word begins with a letter, or with one character before it.
         for _ in 0..2 {
             let &byte = text.get(progress.at)?;
-            if let Some(end) = self.step(byte, progress) {
-                return Some(end);
+            let entry = self.after(progress.row, byte);
+            progress.row = row_of(entry);
+            if progress.row == 0 {
+                return Some(progress.end);
+            }
+            progress.at += 1;
+            if entry > ROW {
+                progress.end = progress.at + 1 - (entry >> ROW_BITS) as usize;
             }
             if progress.row == self.word {
                 progress.at += slm2_simd::leading_letters(text.get(progress.at..).unwrap_or_default());
@@ -88,12 +107,26 @@ impl Scanner {
                 break;
             }
         }
-        for &byte in text.get(progress.at..)? {
-            if let Some(end) = self.step(byte, progress) {
-                return Some(end);
+        let (decided, after) = self.run(text, *progress);
+        *progress = after;
+        decided.then_some(after.end)
+    }
+
+    /// Byte after byte. Not inlined, so that the loop has its state in registers.
+    #[inline(never)]
+    fn run(&self, text: &[u8], Progress { mut row, mut at, mut end }: Progress) -> (bool, Progress) {
+        for &byte in text.get(at..).unwrap_or_default() {
+            let entry = self.after(row, byte);
+            row = row_of(entry);
+            if row == 0 {
+                return (true, Progress { row, at, end });
+            }
+            at += 1;
+            if entry > ROW {
+                end = at + 1 - (entry >> ROW_BITS) as usize;
             }
         }
-        None
+        (false, Progress { row, at, end })
     }
 
     /// Where the match ends if the text does.
@@ -102,21 +135,6 @@ impl Scanner {
             0 => progress.end,
             accept => progress.at + 1 - accept,
         }
-    }
-
-    /// Look at a byte; where the match ends, if that decides it.
-    #[inline]
-    fn step(&self, byte: u8, progress: &mut Progress) -> Option<usize> {
-        let entry = self.after(progress.row, byte);
-        progress.row = row_of(entry);
-        if progress.row == 0 {
-            return Some(progress.end);
-        }
-        progress.at += 1;
-        if entry > ROW {
-            progress.end = progress.at + 1 - (entry >> ROW_BITS) as usize;
-        }
-        None
     }
 
     #[inline]

@@ -1,6 +1,10 @@
 //! The memory of encoding, and what it is bounded by.
 
+use alloc::boxed::Box;
+
 use super::Tokenizer;
+use super::characters::Characters;
+use super::found::Found;
 use super::merge::Merger;
 use super::piece_cache::PieceCache;
 use super::sink::Room;
@@ -18,7 +22,11 @@ pub struct Scratch {
     owner: [u8; 32],
     pub(super) merger: Merger,
     pub(super) cache: PieceCache,
+    pub(super) characters: Characters,
     pub(super) room: Room,
+    /// Where pieces wait, and parts of one; absent while they do.
+    pub(super) pieces: Option<Box<Found>>,
+    pub(super) parts: Option<Box<Found>>,
 }
 
 impl Scratch {
@@ -43,7 +51,10 @@ impl Scratch {
             owner: [0; 32],
             merger: Merger::default(),
             cache: PieceCache::default(),
+            characters: Characters::default(),
             room: Room::default(),
+            pieces: None,
+            parts: None,
         })
     }
 
@@ -59,6 +70,7 @@ impl Scratch {
         if self.owner != *tokenizer.digest {
             self.owner = *tokenizer.digest;
             (self.merger, self.cache) = (Merger::default(), PieceCache::default());
+            self.characters = Characters::default();
         }
     }
 }

@@ -45,13 +45,26 @@ impl Room {
         self.ids.get(used..self.used).unwrap_or_default()
     }
 
-    /// Append the first `count` of four ids; all four are written, which is one instruction, and the next go over the rest.
+    /// Append the first ids of each item in turn, until one has none or there is no room; how many items had some. All four are written,
+    /// which is one instruction, and the next go over the rest.
     #[inline]
-    pub(crate) fn write(&mut self, ids: [TokenId; SHORT_IDS], count: usize) {
-        if let Some(place) = self.ids.get_mut(self.used..self.used + SHORT_IDS) {
+    pub(crate) fn write_while<T>(
+        &mut self,
+        items: &[T],
+        mut ids_of: impl FnMut(&T) -> Option<([TokenId; SHORT_IDS], usize)>,
+    ) -> usize {
+        // In a variable of its own it stays in a register.
+        let mut used = self.used;
+        let mut written = 0;
+        for item in items {
+            let Some((ids, count)) = ids_of(item) else { break };
+            let Some(place) = self.ids.get_mut(used..used + SHORT_IDS) else { break };
             place.copy_from_slice(&ids);
+            used += count;
+            written += 1;
         }
-        self.used += count;
+        self.used = used;
+        written
     }
 
     /// Append any number of ids; whether the sink wants more.

@@ -1,0 +1,93 @@
+//! Entries of up to 15 bytes by their bytes: whole in the table, three to a line of the processor's cache, so that one look at memory
+//! says which entry a piece is, or that it is none.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::ids::TokenId;
+use crate::tokenizer::Key;
+
+/// Entries of a bucket.
+const WAYS: usize = 3;
+
+/// One line. Entries come from the left; the key of a free place is that of no piece.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Bucket {
+    keys: [Key; WAYS],
+    ids: [TokenId; WAYS],
+    /// An entry of this bucket stands in one of the next, because here was no place.
+    overflowed: bool,
+}
+
+/// 2^`bits` buckets.
+pub(super) struct Words {
+    buckets: Vec<Bucket>,
+    bits: u32,
+}
+
+/// How an entry was taken.
+pub(super) enum Taken {
+    /// It stands there now; so many buckets were full.
+    After(usize),
+    /// An entry with the same bytes is there.
+    Equal(TokenId),
+}
+
+impl Words {
+    /// Room for so many entries.
+    pub(super) fn with_room(entries: usize) -> Self {
+        let bits = (entries * 2 / 5 + 1).next_power_of_two().trailing_zeros();
+        Self { buckets: vec![Bucket::default(); 1 << bits], bits }
+    }
+
+    /// Take an entry.
+    pub(super) fn insert(&mut self, key: Key, id: TokenId) -> Taken {
+        for passed in 0..self.buckets.len() {
+            let place = self.place(key, passed);
+            let Some(bucket) = self.buckets.get_mut(place) else { break };
+            for (kept, kept_id) in bucket.keys.iter_mut().zip(&mut bucket.ids) {
+                if *kept == Key::default() {
+                    (*kept, *kept_id) = (key, id);
+                    return Taken::After(passed);
+                }
+                if *kept == key {
+                    return Taken::Equal(*kept_id);
+                }
+            }
+            bucket.overflowed = true;
+        }
+        // There is room for more than there are entries.
+        Taken::After(self.buckets.len())
+    }
+
+    /// The entry with the bytes of a key.
+    #[inline]
+    pub(super) fn find(&self, key: Key) -> Option<TokenId> {
+        for passed in 0..self.buckets.len() {
+            let bucket = self.buckets.get(self.place(key, passed))?;
+            let found = bucket.keys.iter().zip(bucket.ids).find(|(kept, _)| **kept == key);
+            if let Some((_, id)) = found {
+                return Some(id);
+            }
+            if !bucket.overflowed {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Say that [`Self::find`] will be asked for a key.
+    #[inline]
+    pub(super) fn prefetch(&self, key: Key) {
+        if let Some(bucket) = self.buckets.get(self.place(key, 0)) {
+            slm2_simd::prefetch(bucket);
+        }
+    }
+
+    #[inline]
+    fn place(&self, key: Key, passed: usize) -> usize {
+        let first = usize::try_from(key.hash() >> 1 >> (63 - self.bits)).unwrap_or(0);
+        first.wrapping_add(passed) & (self.buckets.len() - 1)
+    }
+}

@@ -1,0 +1,55 @@
+// A request of Prompt2: what got in, whose it is, and how much of the window it takes.
+
+import { byId, counted, element, orSay, showTokens } from '../dom.js';
+import { shown } from './conversation.js';
+
+/** @param {{contract: any}} opened */
+export async function promptView({ contract }) {
+  const text = /** @type {HTMLTextAreaElement} */ (byId('prompt-request'));
+  text.value = await (await fetch('example.json')).text();
+  text.oninput = () => show(contract, text.value);
+  show(contract, text.value);
+}
+
+/** @param {any} contract @param {string} request */
+function show(contract, request) {
+  orSay(byId('prompt-error'), () => {
+    const assembly = contract.prompt.assemble(request);
+    const { budget, sources, tokens, removed = [] } = assembly.toJSON();
+    assembly.dispose();
+    byId('prompt-counts').textContent =
+      `${counted(budget.prompt_tokens, 'token')} of ${budget.context.toLocaleString('en')}, ` +
+      `${budget.reserve.toLocaleString('en')} reserved for the reply, ${budget.left.toLocaleString('en')} left.`;
+    showBar(budget, sources);
+    showSources(sources);
+    showRemoved(removed);
+    showTokens(byId('prompt-tokens'), byId('prompt-detail'), tokens.map((/** @type {any} */ token) => shown(contract, token)));
+  });
+}
+
+/** @param {any} budget @param {any[]} sources */
+function showBar({ context, reserve, prompt_tokens, left }, sources) {
+  const segment = (/** @type {number} */ tokens, /** @type {string} */ look, /** @type {string} */ name) => {
+    const made = element('span', { className: look, title: `${name}: ${counted(tokens, 'token')}` }, tokens / context > 0.05 ? name : '');
+    made.style.width = `${(100 * tokens) / context}%`;
+    return made;
+  };
+  const bar = byId('prompt-bar');
+  bar.replaceChildren(...sources.map(({ source, trust, tokens }) => segment(tokens, trust, source)), segment(left, '', 'left'), segment(reserve, 'reserve', 'reply'));
+  bar.setAttribute('aria-label', `Window of ${context} tokens: prompt ${prompt_tokens}, left ${left}, reserved for the reply ${reserve}`);
+}
+
+/** @param {any[]} sources */
+function showSources(sources) {
+  const row = (/** @type {any} */ { source, trust, tokens }) =>
+    element('tr', {}, element('th', { scope: 'row' }, source), element('td', {}, element('span', { className: trust }, trust)), element('td', { className: 'number' }, String(tokens)));
+  byId('prompt-sources').querySelector('tbody')?.replaceChildren(...sources.map(row));
+}
+
+/** @param {any[]} removed */
+function showRemoved(removed) {
+  const place = byId('prompt-removed');
+  place.replaceChildren();
+  if (removed.length === 0) return;
+  place.append(element('h3', {}, 'Left out to fit'), element('ul', {}, ...removed.map((one) => element('li', {}, JSON.stringify(one)))));
+}
