@@ -142,9 +142,7 @@ class Model:
             system += f'\n\n<history_truncated turns="{self.out}"/>'
         chunks = sorted(self.chunks, key=lambda chunk: chunk["id"])
         chunks.sort(key=lambda chunk: chunk["score"], reverse=True)
-        user = "".join(
-            f'<evidence id="{chunk["id"]}" source="{chunk["source"]}">\n{chunk["escaped"]}\n</evidence>\n\n' for chunk in chunks
-        )
+        user = "".join(f'<evidence id="{chunk["id"]}" source="{chunk["source"]}">\n{chunk["escaped"]}\n</evidence>\n\n' for chunk in chunks)
         messages = [message for turn in self.turns for _, message in turn]
         messages = [{"role": "system", "content": system}, *messages, {"role": "user", "content": user + self.request["user_turn"]}]
         messages += [message for _, message in self.steps_of_request]

@@ -61,10 +61,7 @@ class Source:
 
     def text(self, longest: int) -> str:
         """Atoms, often one of them many times."""
-        parts = []
-        for _ in range(self.below(4)):
-            parts.append(self.choice(ATOMS) * (1 + self.below(longest)))
-        return "".join(parts)
+        return "".join(self.choice(ATOMS) * (1 + self.below(longest)) for _ in range(self.below(4)))
 
 
 def request(source: Source) -> Json:

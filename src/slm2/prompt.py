@@ -210,7 +210,10 @@ class Assembly:
         return Delta(told["keep"], told["append"], told["lost"], Break(**broken) if broken else None)
 
     def to_json(self) -> str:
-        """All of it (P-78): the same text for equal assemblies, on every host. Only ``input_ids`` and the ids of ``tokens`` hold the policy."""
+        """All of it (P-78): the same text for equal assemblies, on every host.
+
+        Only ``input_ids`` and the ids of ``tokens`` hold the policy.
+        """
         return self._assembled.to_json()
 
     def to_dict(self) -> dict[str, object]:

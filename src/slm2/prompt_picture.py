@@ -167,7 +167,9 @@ def _cost_of_facts(assembly: Assembly) -> list[Text]:
     if begins is None:
         return []
     after = assembly.budget.prompt_tokens - begins
-    return [Text(f"A fact that changes costs a cache all from its place on: local state begins at token {begins:,}, {after:,} before the end.")]
+    return [
+        Text(f"A fact that changes costs a cache all from its place on: local state begins at token {begins:,}, {after:,} before the end.")
+    ]
 
 
 def _steps(assembly: Assembly) -> RenderableType:

@@ -1,4 +1,4 @@
-"""``slm2 inspect``, ``slm2 compile`` and ``slm2 verify``."""
+"""``slm2 inspect`` and ``slm2 compile``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from cli.runner import ROOT, run
 from slm2 import compiler
 from slm2.artifact import Dfa, read
 from slm2.artifact.pretokenizer import DEAD, START
-from slm2.conformance import tier1
-from slm2.conformance.tier1 import Check
 from slm2.contract import EMBEDDED, embedded
 
 ARTIFACT = ROOT / "src" / "slm2" / "data" / EMBEDDED
@@ -111,39 +109,3 @@ def test_compile_leaves_the_old_file_where_the_new_one_cannot_be_written(monkeyp
     for target in (".", "/", ".."):
         result = run("compile", tmp_path, "-o", target)
         assert (result.status, result.error["code"]) == (3, "file_unwritable")
-
-
-@pytest.mark.parametrize(
-    ("checks", "status"),
-    [
-        ([Check("vocabulary", 10, 0, None), Check("scalars", 5, 0, None)], 0),
-        ([Check("vocabulary", 10, 0, None), Check("scalars", 5, 2, "U+0041 \x1b[0m")], 1),
-        ([Check("nothing", 0, 0, None)], 1),
-    ],
-)
-def test_verify_tells_what_failed(monkeypatch, checks, status, tmp_path):
-    seen = []
-
-    def verify(engine, artifact, source_dir, progress):
-        progress("vocabulary", 1, 10)
-        seen.append((engine.name, artifact == embedded(), source_dir))
-        return checks
-
-    monkeypatch.setattr(tier1, "verify", verify)
-    result = run("verify", "--tier", "1", "--source", tmp_path)
-    assert result.status == status
-    assert seen == [("native", True, tmp_path)]
-    text = result.out.decode()
-    assert all(check.name in text for check in checks)
-    assert "\x1b" not in text
-    failed = [line["error"] for line in result.messages]
-    assert [(error["code"], error["check"]) for error in failed] == [
-        ("verification_failed", f"native: {check.name}") for check in checks if not check.passed
-    ]
-
-
-def test_verify_takes_engines_by_name(monkeypatch):
-    seen = []
-    monkeypatch.setattr(tier1, "verify", lambda engine, *_: seen.append(engine.name) or [Check("one", 1, 0, None)])
-    assert run("verify", "--engine", "reference", "--engine", "native").status == 0
-    assert seen == ["reference", "native"]

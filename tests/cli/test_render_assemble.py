@@ -139,9 +139,69 @@ def test_a_request_that_does_not_fit_is_refused_without_its_policy():
     request = {**json.loads(EXAMPLE.read_text(encoding="utf-8")), "budget": {"context": 1000, "reserve": 500}}
     result = run("assemble", "-", "--engine", "native", "--explain", stdin=dumped(request))
     assert (result.status, result.out) == (3, b"")
-    assert (result.error["code"], result.error["needed"], result.error["available"]) == ("budget_exceeded", 986, 500)
-    assert result.error["excess"] == result.error["prompt_tokens"] - 500
+    assert (result.error["code"], result.error["needed"], result.error["available"]) == ("budget_exceeded", 887, 500)
+    assert sum(result.error["parts"].values()) == 887
     assert b"Alder" not in result.err
+
+
+FLOORS = {"keep_turns": 0, "keep_chunks": 1, "active_turns": 0, "chunk_limit": 32, "tool_limit": 16, "sweep": "allow", "headroom": 0}
+
+
+def test_the_budget_of_the_command_line_goes_before_that_of_the_request(contract):
+    request = {**json.loads(EXAMPLE.read_text(encoding="utf-8")), "degradation": FLOORS}
+    result = run("assemble", "-", "--engine", "native", "--budget", "700", "--reserve", "20", "--format", "json", stdin=dumped(request))
+    report = json.loads(result.out)
+    assert (report["budget"]["context"], report["budget"]["reserve"]) == (700, 20)
+    assert report["budget"]["prompt_tokens"] <= 680
+    assert [step["action"] for step in report["ledger"]["steps"]][:2] == ["drop_turn", "drop_chunk"]
+    asked = {**request, "budget": {"context": 700, "reserve": 20}}
+    assert report["input_ids"] == contract.prompt.assemble(asked).input_ids
+    without = {name: value for name, value in asked.items() if name != "budget"}
+    again = run("assemble", "-", "--engine", "native", "--budget", "700", "--reserve", "20", stdin=dumped(without))
+    assert list(map(int, again.out.split())) == report["input_ids"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "field"),
+    [
+        (("--budget", "0"), "invalid_value", "budget.context"),
+        (("--budget", "32769"), "invalid_value", "budget.context"),
+        (("--budget", "500"), "invalid_value", "budget.reserve"),
+        (("--reserve", "-1"), "invalid_value", "budget.reserve"),
+    ],
+)
+def test_a_budget_of_the_command_line_is_checked_like_any_other(options, code, field):
+    result = run("assemble", EXAMPLE, "--engine", "native", *options)
+    assert (result.status, result.error["code"], result.error["field"]) == (3, code, field)
+
+
+def test_what_does_not_fit_after_all_steps_ends_with_status_3():
+    request = {**json.loads(EXAMPLE.read_text(encoding="utf-8")), "degradation": FLOORS}
+    result = run("assemble", "-", "--engine", "native", "--budget", "300", "--reserve", "0", stdin=dumped(request))
+    assert (result.status, result.out, result.error["code"]) == (3, b"", "budget_exceeded")
+    assert result.error["needed"] == sum(result.error["parts"].values()) > result.error["available"] == 300
+
+
+def test_assemble_html_is_one_page_without_the_policy():
+    request = {**json.loads(EXAMPLE.read_text(encoding="utf-8")), "degradation": FLOORS}
+    result = run("assemble", "-", "--engine", "native", "--budget", "700", "--reserve", "20", "--format", "html", stdin=dumped(request))
+    page = result.out.decode()
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.rstrip().endswith("</html>")
+    assert "Given up" in page
+    assert "keep_turns 0" in page
+    assert "<svg" in page
+    for phrase in ("Alder", "colleague", "Never promise", "http://", "https://", "<script", "url("):
+        assert phrase not in page
+
+
+def test_explain_tells_what_was_given_up():
+    request = {**json.loads(EXAMPLE.read_text(encoding="utf-8")), "degradation": FLOORS}
+    result = run("assemble", "-", "--engine", "native", "--budget", "700", "--reserve", "20", "--explain", stdin=dumped(request))
+    text = result.out.decode()
+    for phrase in ("Given up", "drop turn", "retrieved[forum-7741]", "keep_turns 0", "local state begins at token"):
+        assert phrase in text
+    assert "Given up" not in run("assemble", EXAMPLE, "--engine", "native", "--explain").out.decode()
 
 
 @pytest.mark.parametrize(

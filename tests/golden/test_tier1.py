@@ -126,7 +126,7 @@ def test_the_artifact_is_the_publishers_entry_by_entry() -> None:
 
 
 def test_a_folder_without_the_publishers_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Slm2Error, match="tokenizer.json"):
+    with pytest.raises(Slm2Error, match=r"tokenizer\.json"):
         [*tier1.artifact_checks(embedded(), tmp_path, lambda _: None)]
 
 

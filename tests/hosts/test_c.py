@@ -26,6 +26,14 @@ def test_every_function_does_what_it_says(tmp_path: Path, options: tuple[str, ..
     assert int(found[1]) > 500
 
 
+def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+    example = re.search(r"^```c\n(.*?)^```$", (CAPI / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert example is not None
+    source = tmp_path / "example.c"
+    source.write_text(example[1], encoding="utf-8")
+    assert run(compile_c(tmp_path / "example", source), ARTIFACT) == "9707\n11\n1879\n"
+
+
 def declared() -> set[str]:
     return set(re.findall(r"\b(slm2_\w+)\(", HEADER.read_text(encoding="utf-8")))
 

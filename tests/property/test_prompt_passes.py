@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from functools import cache, partial
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -51,6 +54,13 @@ def asked(data: bytes) -> tuple[Profile, dict]:
     return profile, request(source)
 
 
+def outcome(make, *arguments):
+    try:
+        return make(*arguments)
+    except Slm2Error as error:
+        return error
+
+
 def steps_of(assembly: Assembly) -> list[tuple[str, str, str, int, int]]:
     return [(step.pass_name, step.action, step.source, step.before, step.after) for step in assembly.ledger.steps]
 
@@ -63,12 +73,11 @@ def test_the_engine_does_what_the_model_does(_chunk, data):
     model = Model(contract(profile), asked_for)
     expected = model.run()
     available = asked_for["budget"]["context"] - asked_for["budget"]["reserve"]
-    try:
-        assembly = contract(profile).prompt.assemble(asked_for)
-    except Slm2Error as error:
-        assert (error.code, expected.ids) == ("budget_exceeded", None)
-        assert (error.fields["needed"], error.fields["available"]) == (expected.size, available)
-        assert sum(error.fields["parts"].values()) == expected.size > available
+    assembly = outcome(contract(profile).prompt.assemble, asked_for)
+    if isinstance(assembly, Slm2Error):
+        assert (assembly.code, expected.ids) == ("budget_exceeded", None)
+        assert (assembly.fields["needed"], assembly.fields["available"]) == (expected.size, available)
+        assert sum(assembly.fields["parts"].values()) == expected.size > available
         return
     assert assembly.input_ids == expected.ids
     assert steps_of(assembly) == expected.steps
@@ -79,7 +88,7 @@ def test_the_engine_does_what_the_model_does(_chunk, data):
 def check_invariants(profile: Profile, asked_for: dict, assembly: Assembly, available: int) -> None:
     assert len(assembly.input_ids) == assembly.budget.prompt_tokens <= available
     steps = assembly.ledger.steps
-    assert all(before.after == after.before for before, after in zip(steps, steps[1:], strict=False))
+    assert all(before.after == after.before for before, after in pairwise(steps))
     if steps:
         # Minimal: without the last step it would not fit what was aimed at; nor would it with any but the last ones.
         aim = available if steps[-1].pass_name == "sweep" else assembly.ledger.target
@@ -134,10 +143,9 @@ def test_the_reference_alone_does_what_the_model_does(data):
     _, asked_for = asked(data)
     alone = slm2.load(engine="reference")
     expected = Model(contract("contract"), asked_for).run()
-    try:
-        assembly = alone.prompt.assemble(asked_for)
-    except Slm2Error as error:
-        assert (error.code, expected.ids) == ("budget_exceeded", None)
+    assembly = outcome(alone.prompt.assemble, asked_for)
+    if isinstance(assembly, Slm2Error):
+        assert (assembly.code, expected.ids) == ("budget_exceeded", None)
         return
     assert (assembly.input_ids, steps_of(assembly)) == (expected.ids, expected.steps)
 
@@ -149,10 +157,15 @@ def test_the_order_of_lists_decides_nothing(data, shuffled):
     other = {**asked_for, "retrieved": list(asked_for["retrieved"]), "local_state": list(asked_for["local_state"])}
     shuffled.shuffle(other["retrieved"])
     shuffled.shuffle(other["local_state"])
-    outcomes = []
-    for one in (asked_for, other):
-        try:
-            outcomes.append(contract(profile).prompt.assemble(one).to_json())
-        except Slm2Error as error:
-            outcomes.append((error.code, error.fields))
-    assert outcomes[0] == outcomes[1]
+    told = [outcome(contract(profile).prompt.assemble, one) for one in (asked_for, other)]
+    texts = [str((one.code, one.fields)) if isinstance(one, Slm2Error) else one.to_json() for one in told]
+    assert texts[0] == texts[1]
+
+
+def test_the_requests_reach_every_step():
+    rng = random.Random(5)
+    told = [outcome(contract("contract").prompt.assemble, request(Source(rng.randbytes(160)))) for _ in range(1_000)]
+    reached = Counter(step[:2] for assembly in told if isinstance(assembly, Assembly) for step in steps_of(assembly))
+    passes = [("1", "drop_turn"), ("2", "drop_chunk"), ("3", "truncate_history"), ("4", "cut_chunk"), ("4", "cut_tool_response")]
+    assert min(reached[step] for step in [*passes, *(("sweep", f"drop_{item}") for item in ("turn", "chunk", "fact"))]) > 20
+    assert 100 < sum(isinstance(one, Slm2Error) for one in told) < 400

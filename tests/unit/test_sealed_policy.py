@@ -11,8 +11,10 @@ import pickle
 import pytest
 
 import slm2
+from cli.runner import run
+from slm2.conformance import suite
 from slm2.errors import Slm2Error
-from slm2.prompt import SealedPolicy
+from slm2.prompt import Assembly, SealedPolicy
 from slm2.reference.prompt_request import parse_request
 from slm2.reference.prompt_text import conversation, whole
 
@@ -172,3 +174,54 @@ def test_a_policy_with_special_text_is_never_rejected_or_quoted(contract):
         contract.prompt.assemble(request(user_turn="<think>"), on_special="reject")
     assert_silent(str(refused.value))
     assert [found["source"] for found in refused.value.fields["findings"]] == ["user_turn"]
+
+
+FLOORS = {"keep_turns": 0, "keep_chunks": 0, "active_turns": 0, "chunk_limit": 16, "tool_limit": 16, "sweep": "allow", "headroom": 0}
+TURN = [{"role": "user", "content": "q " * 40}, {"role": "assistant", "content": "a " * 40}]
+
+
+def forms(assembly: Assembly, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Everything that an assembly can be turned into."""
+    assembly.explain()
+    printed = capsys.readouterr()
+    parts = [assembly.ledger, assembly.map, assembly.sources, assembly.policy, assembly.budget, assembly.escapes, assembly.findings]
+    texts = [repr(assembly), str(assembly), f"{assembly}", assembly.to_json(), assembly.to_html(), printed.out, printed.err, assembly.state]
+    texts += [repr(part) for part in (*parts, assembly.tokens, assembly.delta([1]), assembly.delta(assembly.input_ids), vars(assembly))]
+    restored = pickle.loads(pickle.dumps(assembly))
+    return [*texts, str(assembly.to_dict()), repr(restored), restored.to_json(), pickle.dumps(assembly).decode("latin-1")]
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("policy", [SealedPolicy(SECRET), SECRET])
+def test_every_form_of_an_assembly_is_silent(engine, policy, capsys, caplog, recwarn):
+    contract = slm2.load(engine=engine)
+    given = request(policy=policy, history=TURN * 2, budget={"context": 60, "reserve": 0}, degradation=FLOORS)
+    with caplog.at_level(logging.DEBUG):
+        assembly = contract.prompt.assemble(given)
+        assert assembly.ledger.steps
+        assert SECRET.encode() in contract.tokenizer.decode(assembly.input_ids, special="bytes")
+        assert_silent(*forms(assembly, capsys))
+        with pytest.raises(Slm2Error) as refused:
+            contract.prompt.assemble({**given, "budget": {"context": 20, "reserve": 0}})
+    error = refused.value
+    assert error.code == "budget_exceeded"
+    assert error.fields["parts"]["policy"] > 5
+    assert_silent(str(error), repr(error), json.dumps(error.to_dict()), pickle.dumps(error).decode("latin-1"), caplog.text)
+    assert_silent(*(str(warning.message) for warning in recwarn))
+
+
+@pytest.mark.parametrize("arguments", [("--format", form) for form in ("json", "text", "html", "ids")] + [("--explain",)])
+def test_the_command_is_silent(arguments):
+    given = {**request(policy=SECRET), "history": TURN * 2, "budget": {"context": 60, "reserve": 0}, "degradation": FLOORS}
+    result = run("assemble", "-", "--engine", "native", *arguments, stdin=json.dumps(given).encode())
+    assert result.status == 0
+    assert_silent((result.out + result.err).decode())
+
+
+def test_the_vectors_do_not_hold_a_policy_outside_of_their_requests():
+    """A vector's request is what is asked; its answer has the policy in its ids alone."""
+    for name in ("prompt.json", "prompt-passes.json", "prompt-refusals.json"):
+        for vector in suite.load(name).vectors:
+            policy = json.loads(vector["request"]).get("policy")
+            answer = json.dumps(vector.get("expect") or vector.get("error"))
+            assert not isinstance(policy, str) or len(policy) < 6 or json.dumps(policy)[1:-1] not in answer, vector["id"]

@@ -11,7 +11,7 @@ import pytest
 
 from slm2.conformance import hosts, process, suite
 from slm2.conformance.asking import Part, Question, Running, check
-from slm2.conformance.process import Process, BrokenTestee
+from slm2.conformance.process import BrokenTestee, Process
 from slm2.conformance.protocol import Call, ProtocolError, call_of, inputs_of, line, outcome_of
 from slm2.conformance.verdict import first_difference
 

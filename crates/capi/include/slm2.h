@@ -10,7 +10,8 @@
  * slm2_result_view, until the next call with this context that is none of slm2_error, slm2_result and slm2_result_view.
  *
  * Text is UTF-8 by address and length, never with a zero at the end; without a byte its address may be NULL. Structured things are JSON.
- * NULL where something must be is refused (invalid_value). Memory must be as long as is said and aligned for what is there.
+ * NULL where something must be is refused (invalid_value). Memory must be as long as is said and aligned for what is there. Where the
+ * process has no memory left it ends, but in slm2_alloc.
  */
 
 #ifndef SLM2_H
@@ -206,7 +207,7 @@ slm2_status slm2_sha256(slm2_context *context, const uint8_t *bytes, size_t leng
 // `SLM2_ABI_VERSION` of the library.
 uint32_t slm2_abi_version(void);
 
-// A context for one thread; NULL where there is no memory.
+// A context for one thread.
 slm2_context *slm2_context_new(void);
 
 // Free a context; NULL is none.
@@ -653,7 +654,7 @@ slm2_status slm2_token_id(slm2_context *context, const slm2_contract *contract, 
 // `SLM2_ABI_VERSION` of the library.
 uint32_t slm2_abi_version(void);
 
-// A context for one thread; NULL where there is no memory.
+// A context for one thread.
 slm2_context *slm2_context_new(void);
 
 // Free a context; NULL is none.

@@ -5,7 +5,7 @@ use slm2_core::Error;
 use slm2_core::sampling::{Recipe, math};
 
 use crate::context::{Context, Status, call};
-use crate::memory::{slice, slice_mut};
+use crate::memory::{fresh, put_all, slice, slice_mut};
 
 /// The function exp.
 pub const SLM2_EXP: u32 = 0;
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn slm2_recipe_logits(
     context: *mut Context, seed: u64, step: u64, scale: f64, head: f64, bfloat16: u32, logits: *mut f32, width: usize,
 ) -> Status {
     let recipe = Recipe { seed, step, scale, head, bfloat16: bfloat16 != 0 };
-    unsafe { call(context, |_| slice_mut(logits, width, "logits").map(|row| recipe.write(row))) }
+    unsafe { call(context, |_| fresh(logits, width, "logits").map(|row| recipe.write(row))) }
 }
 
 /// The history of a recipe: `count` ids below `width` (S-73).
@@ -44,8 +44,7 @@ pub unsafe extern "C" fn slm2_recipe_logits(
 pub unsafe extern "C" fn slm2_recipe_history(context: *mut Context, seed: u64, width: usize, ids: *mut u32, count: usize) -> Status {
     let work = |_: &mut Context| unsafe {
         let history = Recipe { seed, step: 0, scale: 0.0, head: 0.0, bfloat16: false }.history(count as u64, width as u64);
-        slice_mut(ids, count, "ids")?.copy_from_slice(&history);
-        Ok(())
+        put_all(ids, &history, "ids")
     };
     unsafe { call(context, work) }
 }
@@ -53,10 +52,6 @@ pub unsafe extern "C" fn slm2_recipe_history(context: *mut Context, seed: u64, w
 /// The SHA-256 of bytes, 32 bytes to `digest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_sha256(context: *mut Context, bytes: *const u8, length: usize, digest: *mut u8) -> Status {
-    let work = |_: &mut Context| unsafe {
-        let digest = slice_mut(digest, 32, "digest")?;
-        digest.copy_from_slice(&Sha256::digest(slice(bytes, length, "bytes")?));
-        Ok(())
-    };
+    let work = |_: &mut Context| unsafe { put_all(digest, &Sha256::digest(slice(bytes, length, "bytes")?), "digest") };
     unsafe { call(context, work) }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use slm2_core::{Error, ErrorCode, Scratch, TokenId};
 
-use crate::memory::{Memory, free, put, slice_mut};
+use crate::memory::{Memory, free, put, put_all};
 use crate::sampling::Ranked;
 use crate::tokenizer::Span;
 
@@ -91,8 +91,7 @@ impl Context {
             self.result = T::keep(result);
             return Err(Error::output_too_small(needed, capacity));
         }
-        unsafe { slice_mut(out, needed, "out") }?.copy_from_slice(&result);
-        Ok(())
+        unsafe { put_all(out, &result, "out") }
     }
 
     pub(crate) unsafe fn give_ids(&mut self, ids: &[TokenId], out: *mut u32, capacity: usize, count: *mut usize) -> Result<(), Error> {
@@ -130,7 +129,7 @@ pub extern "C" fn slm2_abi_version() -> u32 {
     SLM2_ABI_VERSION
 }
 
-/// A context for one thread; NULL where there is no memory.
+/// A context for one thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn slm2_context_new() -> *mut Context {
     let max_pretoken = usize::try_from(SLM2_MAX_PRETOKEN).unwrap_or(usize::MAX);
@@ -187,13 +186,7 @@ unsafe fn copy(bytes: &[u8], out: *mut u8, capacity: usize, length: *mut usize) 
     if bytes.len() > capacity {
         return SLM2_TOO_SMALL;
     }
-    match unsafe { slice_mut(out, bytes.len(), "out") } {
-        Ok(out) => {
-            out.copy_from_slice(bytes);
-            SLM2_OK
-        }
-        Err(_) => SLM2_REFUSED,
-    }
+    if unsafe { put_all(out, bytes, "out") }.is_ok() { SLM2_OK } else { SLM2_REFUSED }
 }
 
 /// Memory for what a call is given, aligned to 8 and zero; NULL where there is none.

@@ -17,8 +17,9 @@
 //! # Safety
 //! Every `unsafe` function here trusts its addresses: memory is as long as is said, aligned for what is there, not written by another
 //! thread meanwhile, and handles come from the function that makes them, are not freed, and, contracts apart, are in no other call. NULL
-//! where something must be is refused (`invalid_value`), no context at all by `SLM2_NO_CONTEXT`. A mistake of this library itself unwinds
-//! no further than the call (`SLM2_INTERNAL`, `internal_error`); in WebAssembly it traps.
+//! where something must be is refused (`invalid_value`), no context at all by `SLM2_NO_CONTEXT`. Where the process has no memory left it
+//! ends, but in [`context::slm2_alloc`]. A mistake of this library itself unwinds no further than the call (`SLM2_INTERNAL`,
+//! `internal_error`); in WebAssembly it traps.
 
 // Said once for all above.
 #![allow(clippy::missing_safety_doc)]

@@ -45,7 +45,8 @@ impl AsRef<[u8]> for Memory {
     }
 }
 
-fn usable<T>(address: *const T, name: &str) -> Result<(), Error> {
+/// Refuse what no value can be at.
+pub(crate) fn usable<T>(address: *const T, name: &str) -> Result<(), Error> {
     match (address.is_null(), address.is_aligned()) {
         (true, _) => Err(Error::invalid_value(name, "an address", "NULL")),
         (_, false) => Err(Error::invalid_value(name, "an aligned address", "another")),
@@ -74,13 +75,39 @@ pub(crate) unsafe fn slice<'a, T>(address: *const T, count: usize, name: &str) -
     Ok(unsafe { slice::from_raw_parts(address, count) })
 }
 
-/// Elements that are written.
+/// Elements that are changed where they are.
 pub(crate) unsafe fn slice_mut<'a, T>(address: *mut T, count: usize, name: &str) -> Result<&'a mut [T], Error> {
     if count == 0 {
         return Ok(&mut []);
     }
     usable(address, name)?;
     Ok(unsafe { slice::from_raw_parts_mut(address, count) })
+}
+
+/// Elements that are written and need not hold anything before: they are zero now.
+pub(crate) unsafe fn fresh<'a, T: Number>(address: *mut T, count: usize, name: &str) -> Result<&'a mut [T], Error> {
+    if count > 0 {
+        usable(address, name)?;
+        unsafe { address.write_bytes(0, count) };
+    }
+    unsafe { slice_mut(address, count, name) }
+}
+
+/// What zero bytes are a value of.
+pub(crate) trait Number: Copy {}
+impl Number for u8 {}
+impl Number for u32 {}
+impl Number for u64 {}
+impl Number for f32 {}
+
+/// Elements that are copied to a caller.
+pub(crate) unsafe fn put_all<T: Copy>(address: *mut T, elements: &[T], name: &str) -> Result<(), Error> {
+    if elements.is_empty() {
+        return Ok(());
+    }
+    usable(address, name)?;
+    unsafe { address.copy_from_nonoverlapping(elements.as_ptr(), elements.len()) };
+    Ok(())
 }
 
 /// One value that is written.

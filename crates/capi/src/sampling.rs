@@ -5,7 +5,7 @@ use slm2_core::sampling::{GenerationConfig, Generator, Numbers, Outcome, Sampler
 
 use crate::context::{Context, Status, call};
 use crate::contract::{Contract, json};
-use crate::memory::{free, put, put_handle, shared, slice, slice_mut, unique};
+use crate::memory::{free, fresh, put, put_handle, shared, slice, unique, usable};
 
 /// A configuration, a generator and a history. Made with [`slm2_sampler_new`].
 // So that a generation can show its own; said in a way that leaves it opaque in the header.
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn slm2_sampler_sample(
     let work = |_: &mut Context| unsafe {
         let (sampler, logits) = (unique(sampler, "sampler")?, slice(logits, width, "logits")?);
         let mask = slice(allowed, allowed_length, "allowed")?;
-        unique(sample, "sample")?;
+        usable(sample, "sample")?;
         let outcome = sampler.0.sample(logits, (!allowed.is_null()).then_some(mask), top)?;
         put(sample, "sample", Sample::of(&outcome))
     };
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn slm2_generator_free(generator: *mut Random) {
 pub unsafe extern "C" fn slm2_generator_words(context: *mut Context, generator: *mut Random, words: *mut u32, count: usize) -> Status {
     let work = |_: &mut Context| unsafe {
         let generator = unique(generator, "generator")?;
-        slice_mut(words, count, "words")?.iter_mut().for_each(|word| *word = generator.0.word());
+        fresh(words, count, "words")?.iter_mut().for_each(|word| *word = generator.0.word());
         Ok(())
     };
     unsafe { call(context, work) }
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn slm2_generator_words(context: *mut Context, generator: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_generator_uniform(context: *mut Context, generator: *mut Random, uniform: *mut f64) -> Status {
     let work = |_: &mut Context| unsafe {
-        unique(uniform, "uniform")?;
+        usable(uniform, "uniform")?;
         put(uniform, "uniform", unique(generator, "generator")?.0.uniform())
     };
     unsafe { call(context, work) }
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn slm2_generator_restore(context: *mut Context, generator
 
 unsafe fn put_position(address: *mut u64, generator: &Generator) -> Result<(), Error> {
     let position = generator.position();
-    let halves = unsafe { slice_mut(address, 2, "position") }?;
+    let halves = unsafe { fresh(address, 2, "position") }?;
     for (half, shift) in halves.iter_mut().zip([0, 64]) {
         *half = u64::try_from(position >> shift & u128::from(u64::MAX)).unwrap_or_default();
     }

@@ -7,7 +7,7 @@ use slm2_core::{
 
 use crate::context::{Context, Status, call};
 use crate::contract::{Contract, Opened, json, profile, special};
-use crate::memory::{free, put, put_handle, shared, slice, unique};
+use crate::memory::{free, put, put_handle, shared, slice, unique, usable};
 use crate::sampling::{Sample, Sampler};
 
 /// A sampler and a strict stream decoder, from logits to text. Made with [`slm2_generation_new`].
@@ -70,8 +70,8 @@ pub unsafe extern "C" fn slm2_generation_step(
         let (Generation { opened, generation }, logits) = (unique(generation, "generation")?, slice(logits, width, "logits")?);
         let mask = slice(allowed, allowed_length, "allowed")?;
         // Nothing is drawn that could not be told.
-        unique(sample, "sample")?;
-        unique(length, "length")?;
+        usable(sample, "sample")?;
+        usable(length, "length")?;
         put(reason, "reason", SLM2_GOES_ON)?;
         let step = generation.step(&Tokenizer::new(opened), logits, (!allowed.is_null()).then_some(mask), top)?;
         put(sample, "sample", Sample::of(&step.outcome))?;

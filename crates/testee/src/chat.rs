@@ -96,6 +96,7 @@ fn step(template: &Template<'_>, session: &mut Session, asked: &JsonValue, scrat
         return match word.as_str() {
             "save" => Ok(object([("checkpoint", session.save(template).into())])),
             "settle" => Ok(delta(&session.settle(template, scratch)?.to_json())),
+            "settled" => Ok(delta(&session.settled(template, scratch)?.to_json())),
             _ => Err(Fault::Failure(format!("there is no step {word}"))),
         };
     }
@@ -107,7 +108,11 @@ fn step(template: &Template<'_>, session: &mut Session, asked: &JsonValue, scrat
         let events = session.reply(template, &step.ids("reply")?)?;
         return Ok(object([("events", made(&ReplyEvent::list_to_json(&events)))]));
     }
-    Ok(delta(&session.extend(template, step.json("extend")?, None, scratch)?.to_json()))
+    let thinking = match member(asked, "enable_thinking") {
+        Some(JsonValue::Bool(thinking)) => Some(*thinking),
+        _ => None,
+    };
+    Ok(delta(&session.extend(template, step.json("extend")?, thinking, scratch)?.to_json()))
 }
 
 /// A delta, what was lost as rows.

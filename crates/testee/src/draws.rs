@@ -202,7 +202,7 @@ fn random_words(_: &mut Host, params: &Params<'_>) -> Answer {
     let mut generator = Generator::new(&seed(params)?);
     for jump in params.list("advance")? {
         let JsonValue::Text(digits) = jump else { return Err(unreadable("advance")) };
-        generator.advance(digits.parse().map_err(|_| unreadable("advance"))?);
+        generator.advance(digits.parse().map_err(|_| unreadable("advance"))?)?;
     }
     let state = generator.state();
     let uniform = generator.uniform();

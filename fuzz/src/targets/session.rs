@@ -8,8 +8,15 @@ use slm2_core::{Delta, JsonValue, Scratch, Session, SessionOptions, Template, To
 use crate::input::Input;
 use crate::worlds::{NO_LIMIT, PROFILES, World, numbers, scratch};
 
-/// Pieces of text; those of special tokens are tokens in replies, and text in messages.
-const PIECES: [&str; 20] = [
+/// Pieces of text; those of special tokens are tokens in replies, and text in messages. What replies are made of stands there more than
+/// once, so that loops over tools come about.
+const PIECES: [&str; 26] = [
+    "<think>\nR\n</think>\n\n",
+    "<think>\nR\n</think>\n\n",
+    "<think>\nR\n</think>\n\n",
+    "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>",
+    "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>",
+    "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>",
     "hi",
     " ",
     "\n",

@@ -32,7 +32,9 @@ from slm2.reference.json_text import JsonValue, json_type, read_json
 @click.option("--budget", type=int, metavar="N", help="Tokens of the whole window, in place of budget.context of the request.")
 @click.option("--reserve", type=int, metavar="N", help="Tokens kept for generation, in place of budget.reserve of the request.")
 @click.option("--explain", is_flag=True, help="Show the prompt coloured by source, the ids and the budget; to stderr beside --format.")
-@click.option("--format", "form", type=click.Choice(["ids", "json", "text", "html"]), default="ids", show_default=True, help="Form of the output.")
+@click.option(
+    "--format", "form", type=click.Choice(["ids", "json", "text", "html"]), default="ids", show_default=True, help="Form of the output."
+)
 @contract_options
 @click.pass_context
 def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)

@@ -26,7 +26,7 @@ COMMANDS = {
     "render": "Render a conversation with the chat template.",
     "replay": "Replay a trace of draws, and name the first step that differs.",
     "sample": "Draw an id for each row of logits.",
-    "verify": "Check an artifact and an engine against the contract.",
+    "verify": "Check an artifact and hosts against the contract.",
     "web": "Serve the playground at http://localhost, until it is interrupted.",
 }
 

@@ -11,9 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slm2.screen import console, print_on, shown, visible
 from slm2.contract import Contract
 from slm2.reference.utf8 import scalars
+from slm2.screen import console, print_on, shown, visible
 from slm2.template import Rendering, Token
 
 _DIGEST_DIGITS = 16

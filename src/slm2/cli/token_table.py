@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from slm2.screen import console, print_on, visible
 from slm2.contract import Contract
+from slm2.screen import console, print_on, visible
 
 
 def print_tokens(contract: Contract, data: bytes, *, trusted: bool) -> None:

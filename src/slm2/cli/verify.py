@@ -130,8 +130,8 @@ def _print(tier: int, verdicts: Sequence[HostVerdict]) -> None:
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from slm2.screen import console, print_on  # noqa: PLC0415
     from slm2.conformance.report import rows  # noqa: PLC0415
+    from slm2.screen import console, print_on  # noqa: PLC0415
 
     shown = [verdict for verdict in verdicts if verdict.missing is None]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"tier {tier}", title_justify="left")

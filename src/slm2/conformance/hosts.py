@@ -9,9 +9,11 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from slm2.engine import native_reason
 
 __all__ = ["HOSTS", "Host", "checkout", "find", "of_command"]
 
@@ -26,6 +28,7 @@ class Host:
         command: program and arguments; ``{checkout}`` is the folder of the checkout, a program without a slash is looked up in PATH.
         needs: files of the checkout that must be there, and what makes them.
         made_by: the command that makes them; empty where none does.
+        unavailable: says why it is not there where that is no question of files.
         slow: it interprets; the sweeps over all scalar values and the longest runs are asked in part.
     """
 
@@ -34,6 +37,7 @@ class Host:
     command: Sequence[str]
     needs: Sequence[str] = ()
     made_by: str = ""
+    unavailable: Callable[[], str | None] = lambda: None
     slow: bool = False
 
     def missing(self, root: Path | None) -> str | None:
@@ -45,6 +49,8 @@ class Host:
             if root is not None and not (root / name).exists():
                 return f"{name} is not there; {self.made_by} makes it"
         program = self.command[0]
+        if reason := self.unavailable():
+            return reason
         return None if os.sep in program or shutil.which(program) else f"{program} is not installed"
 
     def started_by(self, root: Path | None) -> list[str]:
@@ -58,7 +64,7 @@ HOSTS: Mapping[str, Host] = {
     host.name: host
     for host in (
         Host("python-reference", "Python, reference", [*_PYTHON, "reference"], slow=True),
-        Host("python-engine", "Python, engine", [*_PYTHON, "native"]),
+        Host("python-engine", "Python, engine", [*_PYTHON, "native"], unavailable=native_reason),
         Host("rust", "Rust", ["{checkout}/target/release/slm2-testee"], ["target/release/slm2-testee"], "cargo build --release -p slm2-testee"),
         Host("c", "C", ["{checkout}/target/hosts/c/testee"], ["target/hosts/c/testee"], "python tools/build_c.py"),
         Host("node", "Node", ["node", "{checkout}/bindings/js/testee/node.mjs"], ["bindings/js/testee/node.mjs", "bindings/js/data"], "python tools/build_js.py"),

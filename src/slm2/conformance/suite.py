@@ -22,6 +22,7 @@ from slm2.conformance.verdict import canonical, first_difference
 from slm2.contract import Contract
 from slm2.engine import Engine
 from slm2.errors import Slm2Error
+from slm2.prompt import Assembly
 from slm2.reference.json_text import read_json
 from slm2.reference.rendering import Token
 from slm2.reply import ReplyEvent
@@ -353,6 +354,17 @@ def _assemble_tokens(contract: Contract, vector: Vector) -> Outcome:
     return {"tokens": [_row(token) for token in contract.prompt.assemble(request).tokens]}
 
 
+def _prompt_delta(contract: Contract, vector: Vector) -> Outcome:
+    """The prompt of one request against a cache that holds that of another, or nothing."""
+
+    def assembled(text: str) -> Assembly:
+        request: Any = read_json(text)
+        return contract.prompt.assemble(request)
+
+    before = vector["before"]
+    return asdict(assembled(vector["request"]).delta([] if before is None else assembled(before).input_ids))
+
+
 def _row(token: Token) -> list[object]:
     """A token and its origin, short: id, role, part, trust class, message, ranges."""
     return [token.id, token.role, token.part, token.trust, token.message, token.ranges]
@@ -378,6 +390,7 @@ OPERATIONS: dict[str, Callable[[Contract, Vector], Outcome]] = {
     "session": _session,
     "assemble": _assemble,
     "assemble_tokens": _assemble_tokens,
+    "prompt_delta": _prompt_delta,
     **sampling.OPERATIONS,
     **bulk.OPERATIONS,
 }

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from slm2.errors import Slm2Error
 from slm2.reference.json_text import json_type, shown_key
 
-
 # Beyond this a host need not count the bits of an integer that came as digits.
 _COUNTED = 16_384
 

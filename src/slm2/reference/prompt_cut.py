@@ -9,7 +9,9 @@ from itertools import accumulate, takewhile
 from slm2.reference.rendering import Spans
 
 # Decisions D2: the 25 scalar values, whatever the host's tables say.
-_WHITE_SPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 _ANY_SPACE = b"|".join(scalar.encode() for scalar in _WHITE_SPACE)
 _FULL_WIDTH = b"|".join(scalar.encode() for scalar in "。！？")
 _SENTENCE_END = re.compile(b"[.!?](?=%b)|%b" % (_ANY_SPACE, _FULL_WIDTH))

@@ -140,9 +140,7 @@ class Passes:
                 return
             place = self._cut_at(data, limit, lambda _: False)
             after = replace(self.kept, response_cuts={**self.kept.response_cuts, (name, index): place})
-            yield _Change(
-                after, "cut_tool_response", f"{name}[{index}].content", f"{tokens} tokens, limit {limit}", len(data), 0, place
-            )
+            yield _Change(after, "cut_tool_response", f"{name}[{index}].content", f"{tokens} tokens, limit {limit}", len(data), 0, place)
 
     def _cut_at(self, data: bytes, limit: int, is_inside: Callable[[int], bool]) -> int:
         mark = len(self._encode_spans(CUT.encode()))

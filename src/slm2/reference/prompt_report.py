@@ -282,4 +282,3 @@ def _place(speaker: Item, paths: Sequence[str]) -> tuple[str, str]:
         return "generation_prompt", "generation_prompt"
     path = paths[speaker.message]
     return part_of(path), path
-

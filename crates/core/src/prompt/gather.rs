@@ -100,12 +100,12 @@ impl Names {
 }
 
 impl<'r, 'a> Gather<'r, 'a> {
-    pub(super) fn new(request: &'r Request, tokenizer: Tokenizer<'a>) -> Self {
+    pub(super) fn new(request: &'r Request, tokenizer: Tokenizer<'a>, tokens: usize) -> Self {
         Self {
             request,
             finder: Finder::new(request, tokenizer),
-            tokens: Vec::new(),
-            ranges: Vec::new(),
+            tokens: Vec::with_capacity(tokens),
+            ranges: Vec::with_capacity(tokens + tokens / 8),
             names: Names::default(),
             places: Vec::new(),
             place_numbers: BTreeMap::new(),

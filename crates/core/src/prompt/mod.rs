@@ -107,7 +107,7 @@ impl<'a> Prompt<'a> {
         let headroom = request.degradation.map_or(0, |floors| floors.headroom);
         let target = passes::target(tally.tokens, available, headroom);
         if tally.tokens <= available {
-            let account = Account { digest, before, target, steps: Vec::new() };
+            let account = Account { digest, before, target, steps: Vec::new(), size: tally.tokens };
             return self.assembly(&request, &whole, (composition, layout), account, &mut bench);
         }
         let Some(floors) = request.degradation else {
@@ -125,7 +125,7 @@ impl<'a> Prompt<'a> {
             rendering::walk(&composition, &layout, &mut tally, &mut bench)?;
             return Err(exceeded(tally.tokens, available, tally.by_part));
         }
-        let account = Account { digest, before, target, steps };
+        let account = Account { digest, before, target, steps, size };
         let assembly = self.assembly(&request, &kept, (composition, layout), account, &mut bench)?;
         // The passes counted as they went; the ids must be as many.
         if assembly.ids.len() == size { Ok(assembly) } else { Err(Error::internal("prompt: size after the passes")) }
@@ -173,7 +173,7 @@ impl<'a> Prompt<'a> {
         account: Account,
         bench: &mut Workbench<'_>,
     ) -> Result<Assembly, Error> {
-        let mut gather = Gather::new(request, self.template.tokenizer);
+        let mut gather = Gather::new(request, self.template.tokenizer, account.size);
         rendering::walk(&composition, &layout, &mut gather, bench)?;
         let ids: Vec<TokenId> = gather.tokens.iter().map(|token| token.id).collect();
         let bytes: Vec<u8> = ids.iter().flat_map(|id| id.get().to_le_bytes()).collect();
@@ -209,6 +209,8 @@ struct Account {
     before: [usize; PARTS.len()],
     target: usize,
     steps: Vec<Step>,
+    /// Tokens.
+    size: usize,
 }
 
 impl Account {

@@ -99,7 +99,9 @@ pub(super) fn beginnings(text: &[u8]) -> u64 {
     }
     // What comes after the text is not known, which is what bytes beyond ASCII say.
     let mut block = [u8::MAX; BLOCK_BYTES];
-    block.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+    if let Some(place) = block.get_mut(..text.len()) {
+        place.copy_from_slice(text);
+    }
     of_block(&block)
 }
 

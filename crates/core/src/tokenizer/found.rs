@@ -47,14 +47,24 @@ impl Found {
         self.pieces.get(..self.count).unwrap_or_default()
     }
 
-    /// One of `length` bytes, whose key was made if there is one.
+    /// The first `length` bytes of `text`, a piece or a part of one.
     #[inline]
-    pub(super) fn push(&mut self, key: Option<Key>, length: usize, cache: &PieceCache) {
-        let key = key.unwrap_or_default();
+    pub(super) fn push(&mut self, text: &[u8], length: usize, part: bool, cache: &PieceCache) {
+        let Some(key) = Key::new(text, length) else { return self.push_long(text, length, part, cache) };
+        let key = if part { key.as_part() } else { key };
         let hash = key.hash();
         cache.prefetch(hash);
         if let Some(place) = self.pieces.get_mut(self.count) {
             *place = Piece { key, hash, length };
+            self.count += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn push_long(&mut self, text: &[u8], length: usize, part: bool, cache: &PieceCache) {
+        cache.prefetch_long(text.get(..length).unwrap_or_default(), part);
+        if let Some(place) = self.pieces.get_mut(self.count) {
+            *place = Piece { key: Key::default(), hash: 0, length };
             self.count += 1;
         }
     }
@@ -66,7 +76,7 @@ impl Found {
         while beginnings != 0 {
             let next = beginnings.trailing_zeros() as usize;
             beginnings &= beginnings - 1;
-            self.push(Key::new(text.get(start..).unwrap_or_default(), next - start), next - start, cache);
+            self.push(text.get(start..).unwrap_or_default(), next - start, false, cache);
             start = next;
         }
         start

@@ -35,10 +35,10 @@ impl Key {
     }
 
     /// The key of a part of a piece, which is another than that of a piece with the same bytes: a sealed fact (contract/tokenizer.md,
-    /// T-6) says what a piece is, and nothing of parts. `None` where there is none.
+    /// T-6) says what a piece is, and nothing of parts.
     #[inline]
-    pub(super) fn of_part(part: &[u8]) -> Option<Self> {
-        Self::new(part, part.len()).map(|Self(key)| Self(key | PART))
+    pub(super) const fn as_part(self) -> Self {
+        Self(self.0 | PART)
     }
 
     /// The bytes, zero after them.
@@ -76,9 +76,23 @@ pub(super) fn first_16(text: &[u8]) -> u128 {
     if let Some(bytes) = text.first_chunk::<16>() {
         return u128::from_le_bytes(*bytes);
     }
-    let mut bytes = [0; 16];
-    bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
-    u128::from_le_bytes(bytes)
+    up_to_15(text)
+}
+
+/// Not inlined: but for the end of a text it is not needed.
+#[inline(never)]
+fn up_to_15(text: &[u8]) -> u128 {
+    // Two loads that overlap, the second moved so that it brings what the first has not.
+    let length = text.len();
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        let last = u128::from(u64::from_le_bytes(*last)) >> (8 * (16 - length));
+        return u128::from(u64::from_le_bytes(*first)) | last << 64;
+    }
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        let last = u64::from(u32::from_le_bytes(*last)) >> (8 * (8 - length));
+        return u128::from(u64::from(u32::from_le_bytes(*first)) | last << 32);
+    }
+    text.iter().rev().fold(0, |number, &byte| number << 8 | u128::from(byte))
 }
 
 /// The halves of a number, mixed by multiplication; any mixing is right, this one spreads the upper bits.
@@ -94,6 +108,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sixteen_bytes_of_any_length() {
+        let text: [u8; 40] = core::array::from_fn(|at| 0x81 + u8::try_from(at).expect("40"));
+        for length in 0..40 {
+            let mut expected = [0; 16];
+            let kept = length.min(16);
+            expected[..kept].copy_from_slice(&text[..kept]);
+            assert_eq!(first_16(&text[..length]), u128::from_le_bytes(expected), "{length}");
+        }
+    }
+
+    #[test]
     fn keys_differ_where_pieces_do() {
         let texts: [&[u8]; 6] = [b"a", b"a\0", b"\0", b"\0\0", b"abcdefghijklmno", b"abcdefghijklmnopq"];
         let keys: std::vec::Vec<_> =
@@ -103,7 +128,8 @@ mod tests {
         // What follows the piece in the text takes no part.
         assert!(Key::new(b"ab the rest of it", 2) == Key::new(b"ab", 2));
         for text in texts.iter().filter(|text| text.len() <= SHORT) {
-            let (key, part) = (Key::new(text, text.len()).expect("short"), Key::of_part(text).expect("short"));
+            let (key, part) =
+                (Key::new(text, text.len()).expect("short"), Key::new(text, text.len()).expect("short").as_part());
             assert!(key != part && part.is_part() && !key.is_part() && !key.is_none());
             let (bytes, length) = part.bytes();
             assert_eq!((&bytes[..length], key.bytes()), (*text, part.bytes()));

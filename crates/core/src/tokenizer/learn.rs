@@ -2,6 +2,7 @@
 //! for does not depend on another.
 
 use super::Tokenizer;
+use super::characters::Characters;
 use super::found::MOST;
 use super::key::Key;
 use super::merge::MergeTables;
@@ -18,7 +19,12 @@ impl Tokenizer<'_> {
     /// Take the ids of pieces to the cache, where they are not there yet. It changes nothing else: what is not found there afterwards is
     /// encoded one by one.
     #[inline(never)]
-    pub(super) fn learn(&self, keys: &mut dyn Iterator<Item = Key>, cache: &mut PieceCache) {
+    pub(super) fn learn(
+        &self,
+        keys: &mut dyn Iterator<Item = Key>,
+        cache: &mut PieceCache,
+        characters: &mut Characters,
+    ) {
         let mut absent = [Key::default(); MOST];
         let mut count = 0;
         for (place, key) in absent.iter_mut().zip(keys.filter(|&key| !key.is_none() && !cache.has(key))) {
@@ -33,11 +39,16 @@ impl Tokenizer<'_> {
             if cache.has_beside(key) {
                 continue;
             }
-            match self.whole_short(key) {
-                Some(id) => cache.keep_short(key, &[id]),
-                // Others have seams perhaps.
-                None if key.is_part() || key.is_ascii() => merged.push(&tables, key, cache),
-                None => {}
+            if let Some(id) = self.whole_short(key) {
+                cache.keep_short(key, &[id]);
+                continue;
+            }
+            let (bytes, length) = key.bytes();
+            let text = bytes.get(..length).unwrap_or_default();
+            if key.is_ascii() {
+                merged.push(&tables, key, Scan::of_bytes(&tables, text), cache);
+            } else if key.is_part() || self.seams.first_part(text) == length {
+                merged.push(&tables, key, characters.begin(&tables, self.seams, text), cache);
             }
         }
         merged.finish(&tables, cache);
@@ -52,10 +63,9 @@ struct Together {
 }
 
 impl Together {
-    fn push(&mut self, tables: &MergeTables<'_>, key: Key, cache: &mut PieceCache) {
-        let (bytes, length) = key.bytes();
+    fn push(&mut self, tables: &MergeTables<'_>, key: Key, scan: Scan<BYTES>, cache: &mut PieceCache) {
         if let Some(place) = self.scans.get_mut(self.used) {
-            *place = (key, Scan::of_bytes(tables, bytes.get(..length).unwrap_or_default()));
+            *place = (key, scan);
             self.used += 1;
         }
         if self.used == TOGETHER {

@@ -1,6 +1,7 @@
 //! Tokenizer2: bytes to ids and back (contract/tokenizer.md), over a checked artifact.
 
 mod blocks;
+mod characters;
 mod chunks;
 mod decode;
 mod found;

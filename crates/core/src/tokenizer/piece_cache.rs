@@ -178,6 +178,13 @@ impl PieceCache {
         }
     }
 
+    /// Say that a piece of more than 15 bytes will be looked for, or such a part of one.
+    pub(super) fn prefetch_long(&self, piece: &[u8], part: bool) {
+        if let Some(entry) = LongKey::new(piece, part).and_then(|key| self.long.bucket(key.hash())) {
+            slm2_simd::prefetch(entry);
+        }
+    }
+
     /// Whether the bucket of a key has it.
     #[inline]
     pub(super) fn has(&self, key: Key) -> bool {
@@ -256,11 +263,13 @@ mod tests {
         numbers.iter().map(|&number| TokenId::new(number)).collect()
     }
 
+    fn key_of(piece: &[u8], part: bool) -> Option<Key> {
+        Key::new(piece, piece.len()).map(|key| if part { key.as_part() } else { key })
+    }
+
     /// What is known of a piece or part, through every way there is.
     fn found<'c>(cache: &'c PieceCache, piece: &[u8], part: bool) -> Option<&'c [TokenId]> {
-        let Some(key) = (if part { Key::of_part(piece) } else { Key::new(piece, piece.len()) }) else {
-            return cache.find_long(piece, part);
-        };
+        let Some(key) = key_of(piece, part) else { return cache.find_long(piece, part) };
         let found = cache.find(key);
         assert_eq!(found.is_some(), cache.has(key) || cache.has_beside(key));
         if let Some((ids, count)) = cache.entry(key, key.hash()) {
@@ -270,7 +279,7 @@ mod tests {
     }
 
     fn keep(cache: &mut PieceCache, piece: &[u8], part: bool, ids: &[TokenId]) {
-        match if part { Key::of_part(piece) } else { Key::new(piece, piece.len()) } {
+        match key_of(piece, part) {
             Some(key) => cache.keep_short(key, ids),
             None => cache.keep_long(piece, part, ids),
         }

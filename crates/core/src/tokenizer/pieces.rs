@@ -81,7 +81,7 @@ impl<'a> Tokenizer<'a> {
                 break;
             };
             let length = end.clamp(1, rest.len());
-            found.push(Key::new(rest, length), length, &scratch.cache);
+            found.push(rest, length, false, &scratch.cache);
             *start += length;
         }
         Ok(())
@@ -113,7 +113,11 @@ impl<'a> Tokenizer<'a> {
             };
             if !learned && !key.is_none() && !scratch.cache.has_beside(key) {
                 learned = true;
-                self.learn(&mut rest.iter().skip(known).map(|piece| piece.key), &mut scratch.cache);
+                self.learn(
+                    &mut rest.iter().skip(known).map(|piece| piece.key),
+                    &mut scratch.cache,
+                    &mut scratch.characters,
+                );
             }
             wanted &= self.encode_piece(text.get(start..start + length).unwrap_or_default(), key, part, scratch, sink);
             (start, rest) = (start + length, after);
@@ -161,7 +165,7 @@ impl<'a> Tokenizer<'a> {
             let first = start;
             found.clear();
             while let Some(part) = if found.is_full() { None } else { parts.next() } {
-                found.push(Key::of_part(part), part.len(), &scratch.cache);
+                found.push(part, part.len(), true, &scratch.cache);
                 start += part.len();
             }
             wanted = self.encode_found(piece, first, &found, true, scratch, sink);

@@ -68,6 +68,23 @@ impl<const N: usize> Scan<N> {
         }
     }
 
+    /// A text without its tokens.
+    pub(super) fn of_length(length: usize) -> Self {
+        Self { length, ..Self::default() }
+    }
+
+    /// Add a token, which begins at a place after that of the one `before` it.
+    #[inline]
+    pub(super) fn push(&mut self, tables: &MergeTables<'_>, before: Option<usize>, at: usize, id: TokenId) {
+        if let Some(place) = self.tokens.get_mut(at) {
+            *place = id;
+            self.alive |= 1 << at;
+        }
+        if let Some(before) = before {
+            self.set_order(before, order_of(tables.merges.rank(self.token(before), id), bits(before)));
+        }
+    }
+
     /// The single bytes.
     pub(super) fn of_bytes(tables: &MergeTables<'_>, text: &[u8]) -> Self {
         let length = text.len().min(N);

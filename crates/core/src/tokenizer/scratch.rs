@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use super::Tokenizer;
+use super::characters::Characters;
 use super::found::Found;
 use super::merge::Merger;
 use super::piece_cache::PieceCache;
@@ -21,6 +22,7 @@ pub struct Scratch {
     owner: [u8; 32],
     pub(super) merger: Merger,
     pub(super) cache: PieceCache,
+    pub(super) characters: Characters,
     pub(super) room: Room,
     /// Where pieces wait, and parts of one; absent while they do.
     pub(super) pieces: Option<Box<Found>>,
@@ -49,6 +51,7 @@ impl Scratch {
             owner: [0; 32],
             merger: Merger::default(),
             cache: PieceCache::default(),
+            characters: Characters::default(),
             room: Room::default(),
             pieces: None,
             parts: None,
@@ -67,6 +70,7 @@ impl Scratch {
         if self.owner != *tokenizer.digest {
             self.owner = *tokenizer.digest;
             (self.merger, self.cache) = (Merger::default(), PieceCache::default());
+            self.characters = Characters::default();
         }
     }
 }

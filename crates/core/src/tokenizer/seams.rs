@@ -48,6 +48,12 @@ impl Seams {
         }
     }
 
+    /// Whether an entry holds a part of one of two neighbours together with a byte of the other.
+    #[inline]
+    pub(super) fn has_edge(&self, left: Scalar, right: Scalar) -> bool {
+        is_set(&self.edges, edge(left, right))
+    }
+
     /// The length of the part of `piece` before its first seam; of the whole piece where it has none.
     pub(crate) fn first_part(&self, piece: &[u8]) -> usize {
         let mut left: Option<Scalar> = None;
@@ -69,12 +75,12 @@ impl Seams {
 
 /// The bytes of a scalar value, the first lowest.
 #[derive(Clone, Copy)]
-struct Scalar(u32);
+pub(super) struct Scalar(u32);
 
 impl Scalar {
     /// The well-formed scalar value at the beginning of a text.
     #[inline]
-    fn first(text: &[u8]) -> Option<Self> {
+    pub(super) fn first(text: &[u8]) -> Option<Self> {
         // E0 and ED, and four bytes, are left to the library: they have ranges of their own.
         if let Some(&[lead @ 0xC2..=0xDF, tail @ 0x80..=0xBF]) = text.first_chunk() {
             return Some(Self(u32::from_le_bytes([lead, tail, 0, 0])));
@@ -98,8 +104,24 @@ impl Scalar {
         self.0 < 0x80
     }
 
-    const fn length(self) -> usize {
+    pub(super) const fn length(self) -> usize {
         scalar_length(self.first_byte())
+    }
+
+    /// The bytes, and how many they are.
+    pub(super) const fn bytes(self) -> ([u8; 4], usize) {
+        (self.0.to_le_bytes(), self.length())
+    }
+
+    /// Its number, where it has up to three bytes.
+    pub(super) fn number(self) -> Option<u32> {
+        let [first, second, third, _] = self.0.to_le_bytes().map(u32::from);
+        match self.length() {
+            1 => Some(first),
+            2 => Some((first & 0x1F) << 6 | second & 0x3F),
+            3 => Some((first & 0xF) << 12 | (second & 0x3F) << 6 | third & 0x3F),
+            _ => None,
+        }
     }
 
     const fn first_byte(self) -> u8 {
