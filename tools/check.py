@@ -185,6 +185,8 @@ def fuzz(check: Check) -> None:
     check.run("rustfmt of fuzz", "cargo", "fmt", *manifest, "--check")
     check.run("clippy of fuzz", "cargo", "clippy", *manifest, "--release", "--locked", "--quiet", "--", "-D", "warnings")
     check.run("fuzz targets", "cargo", "run", *manifest, "--release", "--locked", "--quiet", live=True)
+    smuggling = ("cargo", "run", *manifest, "--release", "--locked", "--quiet", "--bin", "smuggling")
+    check.run("10,000,000 strings that try to become a special token", *smuggling, live=True)
 
 
 def stubs(check: Check) -> None:
@@ -216,12 +218,30 @@ def web(check: Check) -> None:
         check.run("node --test, in Chromium", "node", "--test", "--test-reporter=tap", f"{package}/browser/", count=node_counts)
 
 
-def verify(check: Check) -> None:
-    """The command that a user runs to check an installation."""
-    check.run("slm2 verify --tier 1", BIN / "slm2", "verify", "--tier", "1", "--source", PUBLISHER)
+def hosts(check: Check) -> None:
+    """The command that a user runs to check an installation, with the testees of all hosts built before it."""
+    built = [
+        check.run("build the testee of Rust", "cargo", "build", "--release", "--locked", "--quiet", "--package", "slm2-testee"),
+        check.run("build the testee of C", PYTHON, "tools/build_c.py"),
+        check.run("build the testee of .NET", PYTHON, "tools/build_dotnet.py"),
+        check.run("build the testees of Node and the browser", PYTHON, "tools/build_js.py"),
+        check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py"),
+    ]
+    if all(built):
+        report = ROOT / ".cache" / "check" / "verify"
+        files = ("--json", report.with_suffix(".json"), "--html", report.with_suffix(".html"))
+        check.run("slm2 verify --tier 3 --host all", BIN / "slm2", "verify", "--tier", "3", "--host", "all", "--source", PUBLISHER, *files)
 
 
-STAGES: dict[str, Callable[[Check], None]] = {"lint": lint, "rust": rust, "fuzz": fuzz, "stubs": stubs, "tests": tests, "web": web, "verify": verify}
+STAGES: dict[str, Callable[[Check], None]] = {
+    "lint": lint,
+    "rust": rust,
+    "fuzz": fuzz,
+    "stubs": stubs,
+    "tests": tests,
+    "web": web,
+    "hosts": hosts,
+}
 
 
 def cargo_counts(output: str) -> Counts:

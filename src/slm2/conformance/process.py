@@ -13,7 +13,7 @@ from typing import IO, Any
 from slm2.artifact import Profile
 from slm2.conformance.protocol import LONGEST_LINE, Call, ProtocolError, call_of, line, outcome_of
 
-__all__ = ["Process", "BrokenTestee"]
+__all__ = ["BrokenTestee", "Process"]
 
 # Requests that may wait for their answers (C-2).
 _MOST_WAITING, _MOST_BYTES = 64, 2**20
