@@ -20,7 +20,7 @@ AUTHORITY = {
     "tools": "",
     "program": "",
 }
-_COLOURS = {
+COLOURS = {
     "policy": "#7a3fd1",
     "user_turn": "#0a7d4b",
     "steps": "#0b7285",
@@ -45,7 +45,7 @@ svg { width: 100%; height: 1.6rem; display: block; margin: .3rem 0; }
 def page(assembly: Assembly, token_bytes: TokenBytes) -> str:
     """The page. The policy stands in it by its digest, its length and its tokens alone."""
     budget = assembly.budget
-    colours = "".join(f".{part} {{ color: {colour}; }}\n" for part, colour in _COLOURS.items())
+    colours = "".join(f".{part} {{ color: {colour}; }}\n" for part, colour in COLOURS.items())
     sections = [
         "<h1>Prompt</h1>",
         f"<p>{budget.prompt_tokens:,} tokens, {budget.reserve:,} reserved for generation, {budget.left:,} left, of {budget.context:,}.</p>",
@@ -64,7 +64,7 @@ def page(assembly: Assembly, token_bytes: TokenBytes) -> str:
 
 def _window(assembly: Assembly) -> str:
     """The budget as a picture: the prompt by part, the reserve, what is left."""
-    stretches = [(part.part, _COLOURS[part.part], part.after) for part in assembly.ledger.parts]
+    stretches = [(part.part, COLOURS[part.part], part.after) for part in assembly.ledger.parts]
     stretches += [("reserved for generation", "#d0d7de", assembly.budget.reserve), ("left", "#f6f8fa", assembly.budget.left)]
     parts, at = [], 0
     for name, colour, size in stretches:

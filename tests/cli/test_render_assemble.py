@@ -175,7 +175,7 @@ def test_a_budget_of_the_command_line_is_checked_like_any_other(options, code, f
     assert (result.status, result.error["code"], result.error["field"]) == (3, code, field)
 
 
-def test_what_does_not_fit_after_all_steps_ends_with_status_3(contract):
+def test_what_does_not_fit_after_all_steps_ends_with_status_3():
     request = {**json.loads(EXAMPLE.read_text(encoding="utf-8")), "degradation": FLOORS}
     result = run("assemble", "-", "--engine", "native", "--budget", "300", "--reserve", "0", stdin=dumped(request))
     assert (result.status, result.out, result.error["code"]) == (3, b"", "budget_exceeded")

@@ -282,7 +282,7 @@ def test_the_report_is_plain_and_stable(contract):
 
 
 def test_the_worked_example_of_the_page(contract):
-    page = PROMPT_PAGE.read_text(encoding="utf-8").partition("## A worked example")[2]
+    page = PROMPT_PAGE.read_text(encoding="utf-8").partition("## A worked example of the text")[2]
     given = json.loads(page.partition("```json")[2].partition("```")[0])
     text = page.partition("```text\n")[2].partition("```")[0]
     expected: list[int] = []
@@ -291,6 +291,26 @@ def test_the_worked_example_of_the_page(contract):
     assembly = contract.prompt.assemble(given)
     assert assembly.input_ids == expected
     assert [(e.source, e.offset) for e in assembly.escapes] == [("local_state[clock].value", 6), ("retrieved[kb-2].text", 5)]
+
+
+def test_the_worked_example_of_the_passes(contract):
+    page = PROMPT_PAGE.read_text(encoding="utf-8").partition("## A worked example of the passes")[2]
+    given = json.loads(page.partition("```json")[2].partition("```")[0])
+    assert given == json.loads((EXAMPLES / "tight.json").read_text(encoding="utf-8"))
+    text = page.partition("```text\n")[2].partition("```")[0]
+    assembly = contract.prompt.assemble(given)
+    assert contract.tokenizer.decode(assembly.input_ids, special="bytes").decode() == text
+    rows = re.findall(r"^\| (\w+) \| `(\w+)` \| `(.+)` \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    expected = [(name, action, source, int(before), int(after)) for name, action, source, before, after in rows]
+    # Each step is the last one where its size is the first that fits.
+    for number, (*_, before, after) in enumerate(expected, start=1):
+        for size in (after, before - 1):
+            told = contract.prompt.assemble({**given, "budget": {"context": size, "reserve": 0}}).ledger.steps
+            assert [(step.pass_name, step.action, step.source, step.before, step.after) for step in told] == expected[:number]
+    with pytest.raises(Slm2Error) as refused:
+        contract.prompt.assemble({**given, "budget": {"context": 75, "reserve": 0}})
+    needed, parts = re.search(r"`needed` (\d+), `available` 75, `parts` ({.*})", page).groups()
+    assert refused.value.fields == {"needed": int(needed), "available": 75, "parts": json.loads(parts)}
 
 
 @pytest.mark.parametrize("profile", ["contract", "publisher"])
