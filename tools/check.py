@@ -66,6 +66,7 @@ class Check:
 
     counts: Counts = field(default_factory=Counts)
     failures: list[str] = field(default_factory=list)
+    page_built: bool | None = None
 
     def run(self, title: str, *command: str | Path, live: bool = False, count: Callable[[str], Counts] | None = None) -> bool:
         """Run a command from the root, print its name, verdict and seconds, and its output where it failed.
@@ -204,15 +205,22 @@ def tests(check: Check) -> None:
     check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts())
 
 
+def build_page(check: Check) -> bool:
+    """The JavaScript package and the page, once for the stages that need them."""
+    if check.page_built is None:
+        package = ROOT / "bindings" / "js"
+        check.page_built = (
+            check.run("install the JavaScript tools", NPM, "ci", "--prefix", package)
+            and check.run("build modules, package, types and page", PYTHON, "tools/build_web.py")
+            and check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py")
+        )
+    return check.page_built
+
+
 def web(check: Check) -> None:
     """The JavaScript package under Node, packed and bundled, and the page and its worker in Chromium."""
     package = ROOT / "bindings" / "js"
-    ready = (
-        check.run("install the JavaScript tools", NPM, "ci", "--prefix", package)
-        and check.run("build modules, package, types and page", PYTHON, "tools/build_web.py")
-        and check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py")
-    )
-    if ready:
+    if build_page(check):
         check.run("types of the page", "node", package / "node_modules" / "typescript" / "bin" / "tsc", "-p", ROOT / "web")
         check.run("node --test", "node", "--test", "--test-reporter=tap", f"{package}/test/", count=node_counts)
         check.run("node --test, in Chromium", "node", "--test", "--test-reporter=tap", f"{package}/browser/", count=node_counts)
@@ -224,11 +232,11 @@ def hosts(check: Check) -> None:
         check.run("build the testee of Rust", "cargo", "build", "--release", "--locked", "--quiet", "--package", "slm2-testee"),
         check.run("build the testee of C", PYTHON, "tools/build_c.py"),
         check.run("build the testee of .NET", PYTHON, "tools/build_dotnet.py"),
-        check.run("build the testees of Node and the browser", PYTHON, "tools/build_js.py"),
-        check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py"),
+        build_page(check),
     ]
     if all(built):
         report = ROOT / ".cache" / "check" / "verify"
+        report.parent.mkdir(parents=True, exist_ok=True)
         files = ("--json", report.with_suffix(".json"), "--html", report.with_suffix(".html"))
         check.run("slm2 verify --tier 3 --host all", BIN / "slm2", "verify", "--tier", "3", "--host", "all", "--source", PUBLISHER, *files)
 
