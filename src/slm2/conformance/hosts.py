@@ -84,8 +84,8 @@ HOSTS: Mapping[str, Host] = {
             "browser",
             "browser worker",
             ["node", "{checkout}/web/testee.mjs"],
-            ["web/testee.mjs", "bindings/js/data"],
-            "python tools/build_js.py",
+            ["web/testee.mjs", "target/web", "bindings/js/node_modules"],
+            "npm ci --prefix bindings/js && python tools/build_web.py",
         ),
         Host("dotnet", ".NET", ["{checkout}/target/hosts/dotnet/testee"], ["target/hosts/dotnet/testee"], "python tools/build_dotnet.py"),
     )
