@@ -3,6 +3,8 @@
 python tools/build_js.py                 all of it (builds the modules first)
 python tools/build_js.py --only plain    with the plain module alone, which is enough for all but shared memory
 
+python tools/build_js.py --small         as it is published: the plain module is a quarter smaller, and takes a minute more
+
 Then `npm pack` in bindings/js makes the package.
 """
 
@@ -23,8 +25,9 @@ def main() -> int:
     """Build and copy; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["plain", "shared"], help="build this module alone")
-    only = parser.parse_args().only
-    choice = ["--only", only] if only else []
+    parser.add_argument("--small", action="store_true", help="as it is published: the plain module with a library of its own too")
+    arguments = parser.parse_args()
+    choice = [*(["--only", arguments.only] if arguments.only else []), *(["--small"] if arguments.small else [])]
     built = subprocess.run([sys.executable, str(ROOT / "tools" / "build_wasm.py"), *choice], check=False)
     if built.returncode != 0:
         return built.returncode

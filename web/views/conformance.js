@@ -96,13 +96,13 @@ function judge(result, call, answer) {
 }
 
 /**
- * One text for one JSON value.
+ * One text for one JSON value. The reader of the expected ones knows doubles alone, so that a larger integer is compared as one.
  * @param {any} value
  * @returns {string}
  */
 function canonical(value) {
   const sorted = (/** @type {string} */ _, /** @type {any} */ member) =>
-    member !== null && typeof member === 'object' && !Array.isArray(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member;
+    typeof member === 'bigint' ? Number(member) : member !== null && typeof member === 'object' && !Array.isArray(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member;
   return value === undefined ? 'nothing' : JSON.stringify(value, sorted);
 }
 

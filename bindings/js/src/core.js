@@ -346,8 +346,20 @@ export class Core {
     read(0, 0);
     const slot = this.reserve('error', this.view.getUint32(this.#cell, true));
     read(slot.address, slot.capacity);
-    throw Slm2Error.fromJSON(JSON.parse(this.text(slot.address, slot.length)));
+    throw Slm2Error.fromJSON(parseExact(this.text(slot.address, slot.length)));
   }
+}
+
+/**
+ * JSON whose integers stay what they are: those that a double does not hold become bigints.
+ * @param {string} text
+ * @returns {any}
+ */
+function parseExact(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![.\deE])/g, (token) => (token.startsWith('"') ? token : `{"\\u0000": "${token}"}`));
+  const exact = (/** @type {string} */ digits) => (Number.isSafeInteger(Number(digits)) ? Number(digits) : BigInt(digits));
+  return JSON.parse(marked, (_, value) => (value !== null && typeof value === 'object' && '\0' in value ? exact(value['\0']) : value));
 }
 
 /** Something of the module that its owner frees: when it says so, or when it is gone. */

@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 pub(crate) use read::read;
-pub(crate) use write::{beginning, quote, write, write_inside};
+pub(crate) use write::{beginning, quote, shown_float, write, write_inside};
 
 /// Arrays and objects nest at most this deep.
 pub(crate) const MAX_DEPTH: usize = 128;

@@ -57,14 +57,7 @@ fn append(value: &JsonValue, path: &Path<'_>, depth: usize, out: &mut String) ->
         JsonValue::Int(digits) => out.push_str(digits),
         JsonValue::Float(value) => {
             if !value.is_finite() {
-                let found = if value.is_nan() {
-                    "nan"
-                } else if *value > 0.0 {
-                    "inf"
-                } else {
-                    "-inf"
-                };
-                return Err(Error::new(ErrorCode::JsonNumber, [("found", found.to_string().into())]));
+                return Err(Error::new(ErrorCode::JsonNumber, [("found", shown_float(*value).into())]));
             }
             out.push_str(&python_repr(*value));
         }
@@ -149,6 +142,16 @@ pub(crate) fn quote(text: &str, out: &mut String) {
     }
     out.push_str(text.get(plain..).unwrap_or_default());
     out.push('"');
+}
+
+/// Python's `repr` of any float, as errors show it.
+pub(crate) fn shown_float(value: f64) -> String {
+    match value {
+        _ if value.is_finite() => python_repr(value),
+        _ if value.is_nan() => "nan".to_string(),
+        _ if value > 0.0 => "inf".to_string(),
+        _ => "-inf".to_string(),
+    }
 }
 
 /// Python's `repr` of a finite float: the shortest digits, an exponent below 1e-4 and from 1e16 on.

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::math::float32;
 use crate::error::Error;
 use crate::error_code::ErrorCode;
+use crate::json::shown_float;
 use crate::tokenizer::Profile;
 
 /// The logits of Qwen3-0.6B: 151,669 ids with a token, and padding up to a multiple of 256.
@@ -105,7 +106,7 @@ impl SamplingConfig {
 
     /// Refuse values that are none.
     pub(super) fn check(&self, width: usize) -> Result<(), Error> {
-        self.check_pair()?;
+        check_pair(self.profile, self.seed.name())?;
         check_scale("temperature", self.temperature, true)?;
         check_scale("repetition_penalty", self.repetition_penalty, false)?;
         check_share("top_p", self.top_p)?;
@@ -118,23 +119,20 @@ impl SamplingConfig {
         })?;
         self.banned_ids.iter().try_for_each(|&id| check_id("banned_ids", id, width))
     }
+}
 
-    fn check_pair(&self) -> Result<(), Error> {
-        let torch = matches!(self.seed, Seed::Mt19937Torch { .. });
-        let (profile, expected, fits) = match self.profile {
-            Profile::Contract => ("contract", "pcg32 or chacha8", !torch),
-            Profile::Publisher => ("publisher", "mt19937-torch", torch),
-        };
-        if fits {
-            return Ok(());
-        }
-        let fields = [
-            ("profile", String::from(profile).into()),
-            ("rng", String::from(self.seed.name()).into()),
-            ("expected", String::from(expected).into()),
-        ];
-        Err(Error::new(ErrorCode::SamplingPairing, fields))
+/// A profile and the name of a generator whose stream it defines.
+pub(super) fn check_pair(profile: Profile, rng: &str) -> Result<(), Error> {
+    let torch = rng == "mt19937-torch";
+    let (profile, expected, fits) = match profile {
+        Profile::Contract => ("contract", "pcg32 or chacha8", !torch),
+        Profile::Publisher => ("publisher", "mt19937-torch", torch),
+    };
+    if fits {
+        return Ok(());
     }
+    let fields = [("profile", profile.into()), ("rng", rng.into()), ("expected", expected.into())];
+    Err(Error::new(ErrorCode::SamplingPairing, fields))
 }
 
 fn invalid(field: &str, expected: &str, found: String) -> Error {
@@ -144,27 +142,27 @@ fn invalid(field: &str, expected: &str, found: String) -> Error {
 }
 
 /// A temperature or a penalty: what divides must be usable as float32 too.
-fn check_scale(field: &str, value: f64, zero: bool) -> Result<(), Error> {
+pub(super) fn check_scale(field: &str, value: f64, zero: bool) -> Result<(), Error> {
     let rounded = float32(value);
     if (zero && value == 0.0) || (rounded > 0.0 && rounded < f32::INFINITY) {
         return Ok(());
     }
     let start = if zero { "0, or " } else { "" };
-    Err(invalid(field, &format!("{start}a number above 0 that float32 can hold"), format!("{value:?}")))
+    Err(invalid(field, &format!("{start}a number above 0 that float32 can hold"), shown_float(value)))
 }
 
-fn check_share(field: &str, value: f64) -> Result<(), Error> {
+pub(super) fn check_share(field: &str, value: f64) -> Result<(), Error> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }
-    Err(invalid(field, "a number from 0 to 1", format!("{value:?}")))
+    Err(invalid(field, "a number from 0 to 1", shown_float(value)))
 }
 
-fn check_offset(field: &str, value: f64) -> Result<(), Error> {
+pub(super) fn check_offset(field: &str, value: f64) -> Result<(), Error> {
     if float32(value).is_finite() {
         return Ok(());
     }
-    Err(invalid(field, "a finite number that float32 can hold", format!("{value:?}")))
+    Err(invalid(field, "a finite number that float32 can hold", shown_float(value)))
 }
 
 fn check_id(field: &str, id: u32, width: usize) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::config::{SamplingConfig, Seed, WIDTH};
+use super::config::{SamplingConfig, Seed, WIDTH, check_offset, check_pair, check_scale, check_share};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::json::{JsonValue, Key, beginning};
@@ -43,6 +43,7 @@ const FIELDS: [&str; 16] = [
     "stop_strings",
 ];
 const REQUIRED: usize = 10;
+const RNGS: [&str; 3] = ["pcg32", "chacha8", "mt19937-torch"];
 const KEY_DIGITS: usize = 64;
 const SHOWN: usize = 64;
 const LAST_ID: u64 = WIDTH as u64 - 1;
@@ -52,30 +53,33 @@ impl GenerationConfig {
     /// `sampling_pairing`.
     pub fn from_json(value: &JsonValue) -> Result<Self, Error> {
         let fields = Fields::of(value, "config", &FIELDS, REQUIRED)?;
-        let profile = fields.name("profile", "contract or publisher")?;
-        let rng = fields.name("rng", "pcg32 or chacha8 or mt19937-torch")?;
+        let profile = fields.one_of("profile", &["contract", "publisher"])?;
+        let rng = fields.one_of("rng", &RNGS)?;
+        let profile = Profile::from_name(profile).unwrap_or(Profile::Contract);
+        check_pair(profile, rng)?;
+        // In the order in which the first refusal counts.
+        let temperature = fields.checked("temperature", |field, number| check_scale(field, number, true))?;
+        let repetition_penalty =
+            fields.checked("repetition_penalty", |field, number| check_scale(field, number, false))?;
+        let (top_p, min_p) = (fields.checked("top_p", check_share)?, fields.checked("min_p", check_share)?);
+        let (top_k, max_tokens) = (fields.small("top_k", 0)?, fields.small("max_tokens", 1)?);
         let seed = seed(&fields, rng)?;
-        let config = Self {
-            sampling: SamplingConfig {
-                profile: Profile::from_name(profile)
-                    .ok_or_else(|| invalid("profile", "contract or publisher", profile))?,
-                temperature: fields.number("temperature")?,
-                top_k: fields.small("top_k", 0)?,
-                top_p: fields.number("top_p")?,
-                min_p: fields.number("min_p")?,
-                repetition_penalty: fields.number("repetition_penalty")?,
-                seed,
-                logit_bias: bias(fields.get("logit_bias"))?,
-                banned_ids: ids("banned_ids", fields.get("banned_ids"))?,
-                presence_penalty: fields.number("presence_penalty")?,
-                frequency_penalty: fields.number("frequency_penalty")?,
-            },
-            max_tokens: fields.small("max_tokens", 1)?,
-            stop_ids: ids("stop_ids", fields.get("stop_ids"))?,
-            stop_strings: texts("stop_strings", fields.get("stop_strings"))?,
+        let stop_ids = ids("stop_ids", fields.get("stop_ids"))?;
+        let sampling = SamplingConfig {
+            profile,
+            temperature,
+            top_k,
+            top_p,
+            min_p,
+            repetition_penalty,
+            seed,
+            banned_ids: ids("banned_ids", fields.get("banned_ids"))?,
+            presence_penalty: fields.checked("presence_penalty", check_offset)?,
+            frequency_penalty: fields.checked("frequency_penalty", check_offset)?,
+            logit_bias: bias(fields.get("logit_bias"))?,
         };
-        config.sampling.check(WIDTH)?;
-        Ok(config)
+        let stop_strings = texts("stop_strings", fields.get("stop_strings"))?;
+        Ok(Self { sampling, max_tokens, stop_ids, stop_strings })
     }
 }
 
@@ -83,7 +87,7 @@ impl Seed {
     /// A generator by itself: an object of `rng`, `seed` and, where it is not 0, `stream`, with the refusals of a configuration.
     pub fn from_json(value: &JsonValue) -> Result<Self, Error> {
         let fields = Fields::of(value, "generator", &["rng", "seed", "stream"], 2)?;
-        seed(&fields, fields.name("rng", "pcg32 or chacha8 or mt19937-torch")?)
+        seed(&fields, fields.one_of("rng", &RNGS)?)
     }
 }
 
@@ -109,24 +113,25 @@ impl<'v> Fields<'v> {
         self.0.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
     }
 
-    /// A word.
-    fn name(&self, field: &str, expected: &str) -> Result<&'v str, Error> {
-        match self.get(field) {
-            Some(JsonValue::Text(name)) => Ok(name),
-            Some(other) => Err(mistyped(field, expected, other)),
-            None => Err(Error::new(ErrorCode::MissingField, [("field", field.into())])),
+    fn one_of(&self, field: &str, names: &[&str]) -> Result<&'v str, Error> {
+        match self.get(field).unwrap_or(&JsonValue::Null) {
+            JsonValue::Text(name) if names.contains(&&**name) => Ok(name),
+            JsonValue::Text(name) => Err(invalid(field, &names.join(" or "), name)),
+            other => Err(mistyped(field, "a string", other)),
         }
     }
 
-    /// A number, 0 where it is absent; what it may be is the sampler's business.
-    fn number(&self, field: &str) -> Result<f64, Error> {
-        self.get(field).map_or(Ok(0.0), |value| number(field, value)).map(|number| number + 0.0) // -0.0 is 0.0
+    /// A number that passes a check; 0 where it is absent.
+    fn checked(&self, field: &str, check: impl FnOnce(&str, f64) -> Result<(), Error>) -> Result<f64, Error> {
+        let number = self.get(field).map_or(Ok(0.0), |value| number(field, value))?;
+        check(field, number)?;
+        Ok(number + 0.0) // -0.0 is 0.0
     }
 
     fn small(&self, field: &str, low: u64) -> Result<u32, Error> {
         let high = u64::from(u32::MAX);
         let value = self.get(field).unwrap_or(&JsonValue::Null);
-        let found = integer(field, value, low, high, &format!("an integer from {low} to {high}"))?;
+        let found = integer(field, value, low, high, None)?;
         Ok(u32::try_from(found).unwrap_or(u32::MAX))
     }
 }
@@ -139,7 +144,7 @@ fn seed(fields: &Fields<'_>, rng: &str) -> Result<Seed, Error> {
     } else {
         "an integer from 0 to 2^64 - 1"
     };
-    let number = || integer("seed", given, 0, u64::MAX, digits);
+    let number = || integer("seed", given, 0, u64::MAX, Some(digits));
     let stream = stream(fields.get("stream"))?;
     match (rng, given) {
         ("pcg32", _) => Ok(Seed::Pcg32 { seed: number()?, stream }),
@@ -157,7 +162,7 @@ fn seed(fields: &Fields<'_>, rng: &str) -> Result<Seed, Error> {
                 _ => Ok(Seed::Mt19937Torch { seed }),
             }
         }
-        _ => Err(invalid("rng", "pcg32 or chacha8 or mt19937-torch", rng)),
+        _ => Err(invalid("rng", &RNGS.join(" or "), rng)),
     }
 }
 
@@ -165,7 +170,7 @@ fn stream(value: Option<&JsonValue>) -> Result<u64, Error> {
     match value {
         None => Ok(0),
         Some(JsonValue::Text(name)) => Ok(Seed::stream_of_name(name)),
-        Some(other) => integer("stream", other, 0, u64::MAX, "an integer from 0 to 2^64 - 1 or a name"),
+        Some(other) => integer("stream", other, 0, u64::MAX, Some("an integer from 0 to 2^64 - 1 or a name")),
     }
 }
 
@@ -191,11 +196,14 @@ fn number(field: &str, value: &JsonValue) -> Result<f64, Error> {
     }
 }
 
-fn integer(field: &str, value: &JsonValue, low: u64, high: u64, expected: &str) -> Result<u64, Error> {
-    let JsonValue::Int(digits) = value else { return Err(mistyped(field, expected, value)) };
+fn integer(field: &str, value: &JsonValue, low: u64, high: u64, expected: Option<&str>) -> Result<u64, Error> {
+    let JsonValue::Int(digits) = value else { return Err(mistyped(field, expected.unwrap_or("an integer"), value)) };
     match digits.parse() {
         Ok(number) if (low..=high).contains(&number) => Ok(number),
-        _ => Err(invalid(field, expected, &beginning(digits, SHOWN))),
+        _ => {
+            let range = format!("an integer from {low} to {high}");
+            Err(invalid(field, expected.unwrap_or(&range), digits))
+        }
     }
 }
 
@@ -208,7 +216,7 @@ fn elements<'v>(field: &str, value: Option<&'v JsonValue>, expected: &str) -> Re
 }
 
 fn id(field: &str, value: &JsonValue) -> Result<u32, Error> {
-    let id = integer(field, value, 0, LAST_ID, &format!("an integer from 0 to {LAST_ID}"))?;
+    let id = integer(field, value, 0, LAST_ID, None)?;
     Ok(u32::try_from(id).unwrap_or(u32::MAX))
 }
 
@@ -226,14 +234,13 @@ fn bias(value: Option<&JsonValue>) -> Result<Vec<(u32, f64)>, Error> {
     let pair = |(key, value): &(Key, JsonValue)| {
         let number = key.text.parse::<u64>().ok().filter(|number| number.to_string() == key.text);
         let Some(number) = number else {
-            return Err(mistyped(
-                "logit_bias",
-                &format!("an integer from 0 to {LAST_ID}"),
-                &JsonValue::Text(String::new()),
-            ));
+            return Err(mistyped("logit_bias", "an integer", &JsonValue::Text(String::new())));
         };
         let id = id("logit_bias", &number.into())?;
-        Ok((id, self::number(&format!("logit_bias[{id}]"), value)?))
+        let field = format!("logit_bias[{id}]");
+        let bias = self::number(&field, value)?;
+        check_offset(&field, bias)?;
+        Ok((id, bias + 0.0))
     };
     members.iter().map(pair).collect()
 }

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from slm2.artifact import PROFILES, Profile
 from slm2.errors import Slm2Error
+from slm2.reference.json_text import json_type, shown, shown_key
 
 __all__ = ["MEANINGLESS_FROM", "PUBLISHER_STREAM", "RNGS", "WIDTH", "Rng", "SamplingConfig", "float32", "seed_key", "stream_number"]
 
@@ -26,6 +27,8 @@ RNGS: tuple[Rng, ...] = ("pcg32", "chacha8", "mt19937-torch")
 _PAIRS: dict[str, tuple[str, ...]] = {"contract": ("pcg32", "chacha8"), "publisher": ("mt19937-torch",)}
 _U32, _U64 = 2**32 - 1, 2**64 - 1
 _KEY_DIGITS = 64
+# Digits that Python prints whatever its settings say.
+_MOST_BITS = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +117,11 @@ class SamplingConfig:
             Slm2Error: ``unknown_field``, ``missing_field``, or what the constructor raises.
         """
         if not isinstance(values, Mapping):
-            raise Slm2Error("invalid_type", field="config", expected="object", found=type(values).__name__)
+            raise Slm2Error("invalid_type", field="config", expected="object", found=json_type(values))
         known = [member.name for member in fields(cls)]
         for name in values:
             if name not in known:
-                raise Slm2Error("unknown_field", field=str(name), known=", ".join(known))
+                raise Slm2Error("unknown_field", field=shown_key(name), known=", ".join(known))
         for name in known[: known.index("stream")]:
             if name not in values:
                 raise Slm2Error("missing_field", field=name)
@@ -160,12 +163,16 @@ def stream_number(stream: int | str) -> int:
 
 
 def _invalid(name: str, expected: str, found: object) -> Slm2Error:
-    text = f"an integer of {found.bit_length()} bits" if isinstance(found, int) and found.bit_length() > 128 else repr(found)
+    if isinstance(found, int) and not isinstance(found, bool):
+        # No integer of more digits than Python prints comes from a reader of JSON that is the contract's.
+        text = shown(str(found)) if found.bit_length() <= _MOST_BITS else f"an integer of {found.bit_length()} bits"
+    else:
+        text = repr(found) if isinstance(found, float) else shown(found)
     return Slm2Error("invalid_value", field=name, expected=expected, found=text)
 
 
 def _mistyped(name: str, expected: str, found: object) -> Slm2Error:
-    return Slm2Error("invalid_type", field=name, expected=expected, found=type(found).__name__)
+    return Slm2Error("invalid_type", field=name, expected=expected, found=json_type(found))
 
 
 def _one_of(name: str, value: object, names: Sequence[str]) -> None:
@@ -189,7 +196,7 @@ def _number(name: str, value: object, expected: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise _invalid(name, expected, value) from None
+        raise _invalid(name, expected, -math.inf if value < 0 else math.inf) from None
 
 
 def _scale(name: str, value: object, *, zero: bool) -> float:
@@ -199,14 +206,14 @@ def _scale(name: str, value: object, *, zero: bool) -> float:
     if zero and number == 0.0:
         return 0.0
     if not (number > 0.0 and 0.0 < float32(number) < math.inf):
-        raise _invalid(name, expected, value)
+        raise _invalid(name, expected, number)
     return number
 
 
 def _share(name: str, value: object) -> float:
     number = _number(name, value, "a number from 0 to 1")
     if not 0.0 <= number <= 1.0:
-        raise _invalid(name, "a number from 0 to 1", value)
+        raise _invalid(name, "a number from 0 to 1", number)
     return number + 0.0  # -0.0 is 0.0
 
 
@@ -214,7 +221,7 @@ def _offset(name: str, value: object) -> float:
     expected = "a finite number that float32 can hold"
     number = _number(name, value, expected)
     if not math.isfinite(float32(number)):
-        raise _invalid(name, expected, value)
+        raise _invalid(name, expected, number)
     return number + 0.0
 
 
@@ -222,7 +229,7 @@ def _seed(rng: str, seed: object) -> int | str:
     digits = "an integer from 0 to 2^64 - 1" + (", or 64 hex digits" if rng == "chacha8" else "")
     if isinstance(seed, str) and rng == "chacha8":
         if len(seed) != _KEY_DIGITS or not set(seed.lower()) <= set("0123456789abcdef"):
-            raise _invalid("seed", digits, seed[: _KEY_DIGITS + 1])
+            raise _invalid("seed", digits, seed)
         return seed.lower()
     return _integer("seed", seed, 0, _U64, digits)
 
@@ -263,4 +270,4 @@ def _texts(name: str, values: object) -> tuple[str, ...]:
 
 def _well_formed(name: str, text: str) -> None:
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise _invalid(name, "text without lone surrogates", text[:40])
+        raise _invalid(name, "text without lone surrogates", text)

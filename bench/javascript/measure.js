@@ -1,0 +1,101 @@
+// What is measured of each tokenizer, in Node and in a browser alike: throughput over texts, and loading to the first id.
+
+/** @typedef {{name: string, encode: (text: string) => ArrayLike<number>}} Subject */
+/** @typedef {{name: string, documents: string[], bytes: number}} Text */
+
+const ROUNDS = 5;
+
+/**
+ * Bytes of UTF-8 a second over documents, in MB/s: subjects take turns, the first round warms up, medians are told.
+ * @param {Subject[]} subjects
+ * @param {Text[]} texts
+ */
+export async function throughput(subjects, texts) {
+  const rows = [];
+  for (const text of texts) {
+    const expected = subjects.map((subject) => fingerprint(subject, text));
+    /** @type {number[][]} */
+    const rates = subjects.map(() => []);
+    for (let round = 0; round <= ROUNDS; round++) {
+      for (const [at, subject] of subjects.entries()) {
+        const started = performance.now();
+        for (const document of text.documents) subject.encode(document);
+        const seconds = (performance.now() - started) / 1000;
+        if (round > 0) rates[at]?.push(text.bytes / seconds / 1e6);
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    }
+    rows.push({
+      text: text.name,
+      bytes: text.bytes,
+      rates: Object.fromEntries(subjects.map(({ name }, at) => [name, { rate: median(rates[at] ?? []), same: expected[at] === expected[0] }])),
+    });
+  }
+  return rows;
+}
+
+/** One number for all ids. @param {Subject} subject @param {Text} text */
+function fingerprint(subject, text) {
+  let sum = 0;
+  for (const document of text.documents) {
+    const ids = subject.encode(document);
+    for (let at = 0; at < ids.length; at++) sum = (Math.imul(sum, 31) + Number(ids[at])) >>> 0;
+  }
+  return sum;
+}
+
+/** @param {number[]} values */
+export function median(values) {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+}
+
+/**
+ * From bytes at hand to the first id, in ms: compiling, opening (SHA-256 and every check), the first call; SHA-256 apart.
+ * @param {any} library the module slm2
+ * @param {Uint8Array} wasm
+ * @param {Uint8Array} artifact
+ */
+export async function firstId(library, wasm, artifact) {
+  const runs = [];
+  for (let round = 0; round < 2 * ROUNDS; round++) {
+    const started = performance.now();
+    const module = await WebAssembly.compile(/** @type {BufferSource} */ (wasm));
+    const compiled = performance.now();
+    const slm2 = await library.load({ wasm: module, artifact });
+    const opened = performance.now();
+    slm2.tokenizer.encode('Hello');
+    const done = performance.now();
+    const { core } = slm2;
+    const { address } = core.put(artifact, 'artifact');
+    const out = core.reserve('digest', 32).address;
+    const before = performance.now();
+    core.run('sha256', address, artifact.length, out);
+    const sha256 = performance.now() - before;
+    slm2.dispose();
+    runs.push({ compile: compiled - started, open: opened - compiled, first: done - opened, all: done - started, sha256 });
+  }
+  const of = (/** @type {'compile' | 'open' | 'first' | 'all' | 'sha256'} */ name) => median(runs.map((run) => run[name]));
+  return { cold: runs[0], median: { compile: of('compile'), open: of('open'), first: of('first'), all: of('all'), sha256: of('sha256') } };
+}
+
+/**
+ * Merge ranks of a tokenizer.json in the form that tiktoken takes.
+ * @param {any} json
+ */
+export function tiktokenRanks(json) {
+  const printable = [...range(33, 126), ...range(161, 172), ...range(174, 255)];
+  const others = range(0, 255).filter((byte) => !printable.includes(byte));
+  const byteOf = new Map([...printable.map((byte) => /** @type {const} */ ([String.fromCharCode(byte), byte])), ...others.map((byte, at) => /** @type {const} */ ([String.fromCharCode(256 + at), byte]))]);
+  const line = ([token, id]) => `${btoa(String.fromCharCode(...Array.from(token, (character) => byteOf.get(character) ?? 0)))} ${id}`;
+  return Object.entries(json.model.vocab).map(line).join('\n');
+}
+
+/** @param {number} first @param {number} last */
+function range(first, last) {
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+}
+
+/** The publisher's pattern, as its tokenizer.json has it. @param {any} json */
+export function patternOf(json) {
+  return json.pre_tokenizer.pretokenizers[0].pattern.Regex;
+}

@@ -1,0 +1,134 @@
+// The tokenizer of slm2 in Node and in Chromium, beside those of JavaScript and tiktoken's WASM: same texts, same process, ids compared.
+//
+//   npm ci --prefix bindings/js && python tools/build_js.py --small && node bench/javascript/node.mjs [--corpus DIR] [--json FILE]
+//
+// Prints a table for each host: MB/s of UTF-8 over documents of 2 kB, and ms from bytes at hand to the first id.
+
+import { createServer } from 'node:http';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { firstId, patternOf, throughput, tiktokenRanks } from './measure.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PACKAGE = join(ROOT, 'bindings', 'js');
+const MODULES = join(PACKAGE, 'node_modules');
+const DOCUMENT = 2000;
+const MOST = 1_000_000;
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
+
+/** @param {string} name */
+const module = (name) => import(pathToFileURL(join(MODULES, name)).href);
+/** @param {string} name */
+const argument = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : undefined);
+
+/** Texts: the files of a folder, or prose, code and data of this checkout. */
+async function texts() {
+  const corpus = argument('--corpus');
+  const read = async (/** @type {string} */ folder, /** @type {RegExp} */ kind) => {
+    const names = (await readdir(folder, { recursive: true })).filter((name) => kind.test(name) && !name.includes('node_modules')).sort();
+    return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('\n').slice(0, MOST);
+  };
+  const named = corpus
+    ? await Promise.all((await readdir(corpus)).sort().map(async (name) => /** @type {const} */ ([name, (await readFile(join(corpus, name), 'utf8')).slice(0, MOST)])))
+    : [
+        /** @type {const} */ (['prose', await read(join(ROOT, 'contract'), /\.md$/)]),
+        /** @type {const} */ (['code', await read(join(ROOT, 'crates'), /\.rs$/)]),
+        /** @type {const} */ (['json', await read(join(ROOT, 'contract', 'vectors'), /^(template|prompt).*\.json$/)]),
+        /** @type {const} */ (['chinese', '模型只能看到提示词里的内容，分词器把文本变成编号，采样器从概率里取出下一个。今天天气很好，我们去公园散步，顺便买一些水果和蔬菜。'.repeat(3000).slice(0, MOST / 3)]),
+      ];
+  return named.map(([name, text]) => {
+    const documents = Array.from({ length: Math.ceil(text.length / DOCUMENT) }, (_, at) => text.slice(at * DOCUMENT, (at + 1) * DOCUMENT));
+    return { name, documents, bytes: documents.reduce((sum, document) => sum + Buffer.byteLength(document), 0) };
+  });
+}
+
+/** @param {any} json */
+async function subjects(json) {
+  const { load } = await import('../../bindings/js/src/index.js');
+  const { Tokenizer } = await module('@huggingface/tokenizers/dist/tokenizers.mjs');
+  const { AutoTokenizer, env } = await module('@huggingface/transformers/dist/transformers.node.mjs');
+  const { Tiktoken } = await module('tiktoken/tiktoken.cjs');
+  const folder = await mkdtemp(join(tmpdir(), 'slm2-tokenizer-'));
+  const config = { tokenizer_class: 'Qwen2Tokenizer' };
+  await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(json));
+  await writeFile(join(folder, 'tokenizer_config.json'), JSON.stringify(config));
+  Object.assign(env, { allowRemoteModels: false, localModelPath: '' });
+  const slm2 = await load({ profile: 'publisher' });
+  const tokenizers = new Tokenizer(json, config);
+  const transformers = await AutoTokenizer.from_pretrained(folder);
+  await rm(folder, { recursive: true });
+  const tiktoken = new Tiktoken(tiktokenRanks(json), {}, patternOf(json));
+  return [
+    { name: 'slm2', encode: (/** @type {string} */ text) => slm2.tokenizer.encode(text) },
+    { name: '@huggingface/tokenizers', encode: (/** @type {string} */ text) => tokenizers.encode(text).ids },
+    { name: 'transformers.js', encode: (/** @type {string} */ text) => transformers.encode(text) },
+    { name: 'tiktoken', encode: (/** @type {string} */ text) => tiktoken.encode_ordinary(text) },
+  ];
+}
+
+/** In Chromium: a page that vite bundles, with the same measures. @param {any[]} given */
+async function inChromium(given) {
+  const { build } = await module('vite/dist/node/index.js');
+  const { launch } = await import('../../bindings/js/browser/chromium.js');
+  const folder = await mkdtemp(join(tmpdir(), 'slm2-bench-'));
+  await build({
+    root: join(ROOT, 'bench', 'javascript'),
+    logLevel: 'error',
+    resolve: { alias: [{ find: /^(@huggingface\/tokenizers|tiktoken.*)$/, replacement: `${MODULES}/$1` }, { find: /^transformers-web$/, replacement: `${MODULES}/@huggingface/transformers/dist/transformers.web.js` }] },
+    build: { outDir: folder, target: 'es2022', emptyOutDir: true, assetsInlineLimit: 0 },
+  });
+  const files = new Map([
+    ['/data/slm2.wasm', join(PACKAGE, 'data', 'slm2.wasm')],
+    ['/data/artifact', join(PACKAGE, 'data', 'qwen3-0.6b.slm2')],
+    ['/data/tiktoken.wasm', join(MODULES, 'tiktoken', 'tiktoken_bg.wasm')],
+    ['/data/tokenizer.json', join(ROOT, '.cache', 'publisher', 'tokenizer.json')],
+  ]);
+  const server = createServer(async (request, response) => {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    const file = files.get(path) ?? join(folder, path === '/' ? 'index.html' : path);
+    const type = TYPES[/** @type {keyof typeof TYPES} */ (extname(file))] ?? 'application/octet-stream';
+    const data = await readFile(file).catch(() => null);
+    response.writeHead(data === null ? 404 : 200, { 'Content-Type': type }).end(data);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  const browser = await launch();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`http://localhost:${port}/`);
+    await page.waitForFunction(() => 'measured' in globalThis);
+    const measured = await page.evaluate((texts) => /** @type {any} */ (globalThis).measured(texts), given);
+    return { host: `Chromium ${browser.version()}`, ...measured };
+  } finally {
+    await browser.close();
+    server.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** @param {any} result */
+function show({ host, rows, load }) {
+  const names = Object.keys(rows[0].rates);
+  console.log(`\n${host}: MB/s, documents of 2 kB (* other ids than slm2 in profile publisher)\n`);
+  console.log(`| text | ${names.join(' | ')} | slm2 / fastest in JavaScript |\n|---|${'---:|'.repeat(names.length + 1)}`);
+  for (const { text, rates } of rows) {
+    const cells = names.map((name) => `${rates[name].rate.toFixed(1)}${rates[name].same ? '' : '*'}`);
+    const best = Math.max(rates['@huggingface/tokenizers'].rate, rates['transformers.js'].rate);
+    console.log(`| ${text} | ${cells.join(' | ')} | ${(rates.slm2.rate / best).toFixed(1)} |`);
+  }
+  const ms = (/** @type {any} */ { compile, open, first, all, sha256 }) => `${all.toFixed(1)} ms (compile ${compile.toFixed(1)}, open ${open.toFixed(1)}, first call ${first.toFixed(2)}); SHA-256 in WASM ${sha256.toFixed(1)} ms of it`;
+  console.log(`\nbytes at hand to the first id: cold ${ms(load.cold)}; median ${ms(load.median)}`);
+}
+
+const json = JSON.parse(await readFile(join(ROOT, '.cache', 'publisher', 'tokenizer.json'), 'utf8'));
+const given = await texts();
+const library = await import('../../bindings/js/src/index.js');
+const load = await firstId(library, await readFile(join(PACKAGE, 'data', 'slm2.wasm')), await readFile(join(PACKAGE, 'data', 'qwen3-0.6b.slm2')));
+const results = [{ host: `Node ${process.versions.node}`, rows: await throughput(await subjects(json), given), load }];
+show(results[0]);
+results.push(await inChromium(given));
+show(results[1]);
+const file = argument('--json');
+if (file !== undefined) await writeFile(file, `${JSON.stringify(results, null, 1)}\n`);
