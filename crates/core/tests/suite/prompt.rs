@@ -1,6 +1,6 @@
 //! Prompt2 from outside: every vector of it, and what must never be shown (contract/prompt.md).
 
-use slm2_core::prompt::{Policy, Prompt};
+use slm2_core::prompt::{Assembly, Policy, Prompt};
 use slm2_core::{JsonValue, OnSpecial, Profile, Scratch};
 
 use crate::support::{embedded, read, scratch};
@@ -40,7 +40,7 @@ fn answer(
                 Some(JsonValue::Text(before)) => Some(assemble(before).expect("it is accepted")),
                 _ => None,
             };
-            let ids: Vec<u32> = before.iter().flat_map(|before| before.input_ids()).map(|id| id.get()).collect();
+            let ids: Vec<u32> = before.iter().flat_map(Assembly::input_ids).map(|id| id.get()).collect();
             JsonValue::from_json(assembly.delta(&ids).to_json().as_bytes()).expect("JSON")
         }),
     };
@@ -77,24 +77,24 @@ fn every_vector_is_answered() {
 #[test]
 fn nothing_prints_the_policy() {
     let secret = "zyzzyva";
-    let policy = Policy::new(secret.to_string());
-    assert_eq!(policy.length(), secret.len());
-    assert!(!format!("{policy:?}").contains(secret));
-    assert!(format!("{policy:?}").contains(&policy.digest()));
+    let sealed = Policy::new(secret.to_string());
+    assert_eq!(sealed.length(), secret.len());
+    assert!(!format!("{sealed:?}").contains(secret));
+    assert!(format!("{sealed:?}").contains(&sealed.digest()));
     let artifact = embedded();
     let prompt = Prompt::new(&artifact).unwrap();
     let mut scratch = scratch();
-    let mut assemble = |context: usize| {
+    let mut within = |context: usize| {
         let request = format!(
             "{{\"policy\": \"{secret}\", \"user_turn\": \"u\", \"budget\": {{\"context\": {context}, \"reserve\": 0}}}}"
         );
         prompt.assemble_json(request.as_bytes(), Profile::Contract, OnSpecial::Literal, &mut scratch)
     };
-    let assembly = assemble(100).unwrap();
+    let assembly = within(100).unwrap();
     let delta = assembly.delta(&[1]);
     let shown =
         format!("{assembly:?} {} {} {:?} {delta:?}", assembly.to_json(), assembly.report_json(), assembly.sources());
     assert!(!shown.contains(secret));
-    let error = assemble(5).unwrap_err();
+    let error = within(5).unwrap_err();
     assert!(!format!("{error} {error:?} {} {}", error.message(), error.to_json()).contains(secret));
 }
