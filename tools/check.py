@@ -221,7 +221,15 @@ def verify(check: Check) -> None:
     check.run("slm2 verify --tier 1", BIN / "slm2", "verify", "--tier", "1", "--source", PUBLISHER)
 
 
-STAGES: dict[str, Callable[[Check], None]] = {"lint": lint, "rust": rust, "fuzz": fuzz, "stubs": stubs, "tests": tests, "web": web, "verify": verify}
+STAGES: dict[str, Callable[[Check], None]] = {
+    "lint": lint,
+    "rust": rust,
+    "fuzz": fuzz,
+    "stubs": stubs,
+    "tests": tests,
+    "web": web,
+    "verify": verify,
+}
 
 
 def cargo_counts(output: str) -> Counts:
