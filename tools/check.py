@@ -66,6 +66,7 @@ class Check:
 
     counts: Counts = field(default_factory=Counts)
     failures: list[str] = field(default_factory=list)
+    page_built: bool | None = None
 
     def run(self, title: str, *command: str | Path, live: bool = False, count: Callable[[str], Counts] | None = None) -> bool:
         """Run a command from the root, print its name, verdict and seconds, and its output where it failed.
@@ -185,6 +186,8 @@ def fuzz(check: Check) -> None:
     check.run("rustfmt of fuzz", "cargo", "fmt", *manifest, "--check")
     check.run("clippy of fuzz", "cargo", "clippy", *manifest, "--release", "--locked", "--quiet", "--", "-D", "warnings")
     check.run("fuzz targets", "cargo", "run", *manifest, "--release", "--locked", "--quiet", live=True)
+    smuggling = ("cargo", "run", *manifest, "--release", "--locked", "--quiet", "--bin", "smuggling")
+    check.run("10,000,000 strings that try to become a special token", *smuggling, live=True)
 
 
 def stubs(check: Check) -> None:
@@ -202,23 +205,40 @@ def tests(check: Check) -> None:
     check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts())
 
 
+def build_page(check: Check) -> bool:
+    """The JavaScript package and the page, once for the stages that need them."""
+    if check.page_built is None:
+        package = ROOT / "bindings" / "js"
+        check.page_built = (
+            check.run("install the JavaScript tools", NPM, "ci", "--prefix", package)
+            and check.run("build modules, package, types and page", PYTHON, "tools/build_web.py")
+            and check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py")
+        )
+    return check.page_built
+
+
 def web(check: Check) -> None:
     """The JavaScript package under Node, packed and bundled, and the page and its worker in Chromium."""
     package = ROOT / "bindings" / "js"
-    ready = (
-        check.run("install the JavaScript tools", NPM, "ci", "--prefix", package)
-        and check.run("build modules, package, types and page", PYTHON, "tools/build_web.py")
-        and check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py")
-    )
-    if ready:
+    if build_page(check):
         check.run("types of the page", "node", package / "node_modules" / "typescript" / "bin" / "tsc", "-p", ROOT / "web")
         check.run("node --test", "node", "--test", "--test-reporter=tap", f"{package}/test/", count=node_counts)
         check.run("node --test, in Chromium", "node", "--test", "--test-reporter=tap", f"{package}/browser/", count=node_counts)
 
 
-def verify(check: Check) -> None:
-    """The command that a user runs to check an installation."""
-    check.run("slm2 verify --tier 1", BIN / "slm2", "verify", "--tier", "1", "--source", PUBLISHER)
+def hosts(check: Check) -> None:
+    """The command that a user runs to check an installation, with the testees of all hosts built before it."""
+    built = [
+        check.run("build the testee of Rust", "cargo", "build", "--release", "--locked", "--quiet", "--package", "slm2-testee"),
+        check.run("build the testee of C", PYTHON, "tools/build_c.py"),
+        check.run("build the testee of .NET", PYTHON, "tools/build_dotnet.py"),
+        build_page(check),
+    ]
+    if all(built):
+        report = ROOT / ".cache" / "check" / "verify"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        files = ("--json", report.with_suffix(".json"), "--html", report.with_suffix(".html"))
+        check.run("slm2 verify --tier 3 --host all", BIN / "slm2", "verify", "--tier", "3", "--host", "all", "--source", PUBLISHER, *files)
 
 
 STAGES: dict[str, Callable[[Check], None]] = {
@@ -228,7 +248,7 @@ STAGES: dict[str, Callable[[Check], None]] = {
     "stubs": stubs,
     "tests": tests,
     "web": web,
-    "verify": verify,
+    "hosts": hosts,
 }
 
 

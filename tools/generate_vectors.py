@@ -284,7 +284,7 @@ def manifest(files: dict[str, str], engine: Engine) -> str:
         "contract_version": engine.contract_version,
         "semantic_digest": engine.semantic_digest,
         "generator": "tools/generate_vectors.py",
-        "oracle": {**Oracle.versions(), **{name: f"sha256:{digest}" for name, digest in DIGESTS.items()}},
+        "oracle": {**Oracle.versions(), **pipeline.recorded_by(), **{name: f"sha256:{digest}" for name, digest in DIGESTS.items()}},
         "vectors": vector_count,
     }
     return document(described, "files", entries)

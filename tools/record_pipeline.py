@@ -3,8 +3,8 @@
     python tools/record_pipeline.py tests/data/pipeline-torch-2.13.json [--source .cache/publisher]
 
 Needs torch and transformers (pip install torch==2.13.0 transformers==5.24.0), a processor with AVX-512, and what tools/fetch_sources.py
-fetches. Each record has the ids of ``apply_chat_template`` and, of ``generate``, for each step the id, the number of ids kept, and the first 16 hex
-digits of the SHA-256 over the kept ids.
+fetches. Each record has the ids of ``apply_chat_template`` and, of ``generate``, for each step the id, the number of ids kept, and the
+first 16 hex digits of the SHA-256 over the kept ids.
 """
 
 from __future__ import annotations

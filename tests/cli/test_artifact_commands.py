@@ -6,8 +6,6 @@ import hashlib
 import re
 from pathlib import Path
 
-import pytest
-
 from cli.runner import ROOT, run
 from slm2 import compiler
 from slm2.artifact import Dfa, read

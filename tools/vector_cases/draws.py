@@ -1,7 +1,7 @@
-"""Long runs: 10,000 steps of each generator, whose ids and bits must be the same on every host (contract/sampling.md, contract source section 10).
+"""Long runs: 10,000 steps of each generator, whose ids and bits must be the same on every host (contract source, section 10).
 
-A run is a recipe whose rows come round again, so that hosts make a few rows and draw 10,000 times. `distribution` runs draw from one row without
-penalties, so that how often each id came can be held against its probability.
+A run is a recipe whose rows come round again, so that hosts make a few rows and draw 10,000 times. `distribution` runs draw from one row
+without penalties, so that how often each id came can be held against its probability.
 """
 
 from __future__ import annotations

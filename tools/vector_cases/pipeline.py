@@ -12,10 +12,10 @@ from typing import Any
 
 from tools.vector_cases.case import Case, Group, as_json
 
-__all__ = ["FLAGS", "RECORDED", "SCENARIOS", "groups", "recipe"]
+__all__ = ["FLAGS", "RECORDED", "SCENARIOS", "groups", "recipe", "recorded_by"]
 
 FLAGS = {
-    "pipeline": "one scenario is three vectors of the same number: prompt, draws, text; the draws were recorded from transformers' generate()",
+    "pipeline": "a scenario is three vectors of one number: prompt, draws, text; the draws were recorded from transformers' generate()",
     "hostile": "text that splitters, normalizers, renderers and terminals get wrong",
 }
 
@@ -50,7 +50,10 @@ def _scenario(number: int, name: str, text: str) -> Json:
     """Parts of the request and parameters differ from scenario to scenario, each value of each parameter with several others."""
     request: Json = {"policy": f"Answer in one line. {text[:40]}", "user_turn": f"{text}\n?", "budget": BUDGET}
     if number % 2:
-        request["local_state"] = [{"name": "note", "value": " ".join(text.split())[:60], "priority": 1}, {"name": "day", "value": "Friday", "priority": 2}]
+        request["local_state"] = [
+            {"name": "note", "value": " ".join(text.split())[:60], "priority": 1},
+            {"name": "day", "value": "Friday", "priority": 2},
+        ]
     if number % 3 == 0:
         request["retrieved"] = [
             {"id": "b", "source": "s", "text": text, "score": 0.5},
@@ -84,6 +87,12 @@ def recipe(number: int, step: int = 0) -> Json:
 
 
 SCENARIOS = [_scenario(number, name, text) for number, (name, text) in enumerate(HOSTILE.items())]
+
+
+def recorded_by() -> dict[str, str]:
+    """The version of torch whose draws were recorded, and the kind of processor."""
+    record = json.loads(RECORDED.read_bytes())
+    return {"torch": f"{record['torch'].split('+')[0]} ({record['cpu_capability']})"}
 
 
 def groups() -> list[Group]:

@@ -54,17 +54,76 @@ GROUPS = [
     Group(
         "sharp-draws",
         [
-            sampled("an id of prompt and output is penalised once", "S-13", [explicit({3: 9.0, 4: 8.0, 5: -1.0}), explicit({3: 9.0, 4: 5.0, 5: -1.0})], "mutation", width=16, history=[3, 5, 3], repetition_penalty=1.7, **{**PLAIN, "top_k": 2}),  # fmt: skip
-            sampled("an id that was drawn is penalised in the next step", "S-5", [explicit({3: 9.0}), explicit({3: 9.0, 4: 8.0})], "mutation", width=16, repetition_penalty=1.5, **PLAIN),  # fmt: skip
-            sampled("the sum of the weights is that of 8 lanes", "S-21", [recipe(1, head=3.0)], "mutation", width=40, **{**PLAIN, "top_p": EDGE}),
-            sampled("weights are not divided before they are compared", "S-23", [recipe(1, head=3.0)], "mutation", width=40, seed=8, **{**PLAIN, "top_p": EDGE}),  # fmt: skip
-            sampled("ids without a token, greatest in their row", "S-11", [explicit({151_669: 9.0, 151_935: 9.0, 151_668: 1.0, 5: 1.0}, 0.0)], "mutation", **PLAIN),  # fmt: skip
-            sampled("softmax in 16 lanes", "S-50", [recipe(2), recipe(2, 1), recipe(2, 2)], "mutation", width=200, profile="publisher", rng="mt19937-torch", **PLAIN),  # fmt: skip
-            sampled("softmax in 16 lanes and a last stretch", "S-50", [recipe(3), recipe(3, 1), recipe(3, 2)], "mutation", width=333, profile="publisher", rng="mt19937-torch", **PLAIN),  # fmt: skip
+            sampled(
+                "an id of prompt and output is penalised once",
+                "S-13",
+                [explicit({3: 9.0, 4: 8.0, 5: -1.0}), explicit({3: 9.0, 4: 5.0, 5: -1.0})],
+                "mutation",
+                width=16,
+                history=[3, 5, 3],
+                repetition_penalty=1.7,
+                **{**PLAIN, "top_k": 2},
+            ),
+            sampled(
+                "an id that was drawn is penalised in the next step",
+                "S-5",
+                [explicit({3: 9.0}), explicit({3: 9.0, 4: 8.0})],
+                "mutation",
+                width=16,
+                repetition_penalty=1.5,
+                **PLAIN,
+            ),
+            sampled(
+                "the sum of the weights is that of 8 lanes", "S-21", [recipe(1, head=3.0)], "mutation", width=40, **{**PLAIN, "top_p": EDGE}
+            ),
+            sampled(
+                "weights are not divided before they are compared",
+                "S-23",
+                [recipe(1, head=3.0)],
+                "mutation",
+                width=40,
+                seed=8,
+                **{**PLAIN, "top_p": EDGE},
+            ),
+            sampled(
+                "ids without a token, greatest in their row",
+                "S-11",
+                [explicit({151_669: 9.0, 151_935: 9.0, 151_668: 1.0, 5: 1.0}, 0.0)],
+                "mutation",
+                **PLAIN,
+            ),
+            sampled(
+                "softmax in 16 lanes",
+                "S-50",
+                [recipe(2), recipe(2, 1), recipe(2, 2)],
+                "mutation",
+                width=200,
+                profile="publisher",
+                rng="mt19937-torch",
+                **PLAIN,
+            ),
+            sampled(
+                "softmax in 16 lanes and a last stretch",
+                "S-50",
+                [recipe(3), recipe(3, 1), recipe(3, 2)],
+                "mutation",
+                width=333,
+                profile="publisher",
+                rng="mt19937-torch",
+                **PLAIN,
+            ),
         ],
     ),
     Group(
         "sharp-math",
-        [Case("exp where a fused multiply-add has another last bit", "portable", {"function": "exp", "values": FUSED}, "S-40", flags=("mutation",))],
+        [
+            Case(
+                "exp where a fused multiply-add has another last bit",
+                "portable",
+                {"function": "exp", "values": FUSED},
+                "S-40",
+                flags=("mutation",),
+            )
+        ],
     ),
 ]

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
+from tools.vector_cases.case import Case, Group, as_json
+from tools.vector_cases.conversation import assistant, system, tool, user
+from tools.vector_cases.pipeline import HOSTILE
+
 import slm2
 from slm2.artifact import PROFILES
-from tools.vector_cases.case import Case, Group
-from tools.vector_cases.conversation import system, tool, user
-from tools.vector_cases.pipeline import HOSTILE
 
 __all__ = ["FLAGS", "groups"]
 
@@ -19,6 +20,7 @@ FLAGS = {
     "refusal": "checkpoints that must not be restored",
     "preserve": "preserve_thinking: the cache only ever grows",
     "lost": "what the publisher's template takes out of the cache at the next turn",
+    "budget": "one request with less and less room: what is given up, in which order, and the refusal in the end",
     "turn": "draws of one turn after all before it, every id of which is in the history of the penalties",
 }
 
@@ -27,7 +29,9 @@ Profile = Literal["contract", "publisher"]
 Json = dict[str, Any]
 
 CALL = '<tool_call>\n{"name": "look_up", "arguments": {"q":  "é\\u0301", "n": 1.0}}\n</tool_call>'
-TOOLS = [{"type": "function", "function": {"name": "look_up", "description": "Ünïcode", "parameters": {"type": "object", "properties": {}}}}]
+TOOLS = [
+    {"type": "function", "function": {"name": "look_up", "description": "Ünïcode", "parameters": {"type": "object", "properties": {}}}}
+]
 THOUGHTS = list(HOSTILE.values())
 
 
@@ -103,7 +107,14 @@ def refused(trusted: Trusted) -> Group:
     steps = [({"extend": [user("a")]}, {"reply": trusted("b<|im_end|>")}, {"restore": text}, {"extend": [user("d")]}) for _, text in rows]
     flags = ("checkpoint", "refusal")
     cases = [
-        Case(f"{comment}; the session is as before", "session", {"options": {}, "steps": list(given)}, "M-106", profile="contract", flags=flags)
+        Case(
+            f"{comment}; the session is as before",
+            "session",
+            {"options": {}, "steps": list(given)},
+            "M-106",
+            profile="contract",
+            flags=flags,
+        )
         for (comment, _), given in zip(rows, steps, strict=True)
     ]
     return Group("turns-refused", cases)
@@ -140,6 +151,30 @@ def drawn(trusted: Trusted) -> Group:
     return Group("turns-draws", cases)
 
 
+def shrinking() -> Group:
+    """One request, turn after turn with less room, through every pass to the refusal."""
+    history: list[Json] = []
+    for number in range(6):
+        history += [user(THOUGHTS[number]), assistant(THOUGHTS[number + 6].replace("<", "‹"))]
+    chunks = [{"id": f"c{number}", "source": "s", "text": THOUGHTS[number + 4] * 3, "score": number / 8} for number in range(5)]
+    facts = [{"name": f"fact{number}", "value": "v" * 20, "priority": number} for number in range(3)]
+    floors = {"keep_turns": 2, "keep_chunks": 2, "active_turns": 1, "chunk_limit": 64, "tool_limit": 64, "sweep": "allow", "headroom": 0}
+    request = {
+        "policy": "Be brief.",
+        "user_turn": THOUGHTS[0],
+        "local_state": facts,
+        "retrieved": chunks,
+        "history": history,
+        "degradation": floors,
+    }
+    cases = []
+    for context in (4096, 1400, 1200, 1000, 800, 650, 550, 450, 400, 350, 300, 250, 200, 150, 100, 40):
+        given = {**request, "budget": {"context": context, "reserve": 16}}
+        inputs = {"request": as_json(given)}
+        cases.append(Case(f"{context} tokens", "assemble", inputs, "P-70", flags=("budget",)))
+    return Group("turns-budget", cases)
+
+
 def groups(trusted: Trusted) -> list[Group]:
     """All groups; ``trusted`` makes ids of text in which the texts of special tokens are those tokens."""
-    return [rolling(trusted), refused(trusted), drawn(trusted)]
+    return [rolling(trusted), refused(trusted), drawn(trusted), shrinking()]

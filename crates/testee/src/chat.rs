@@ -12,6 +12,7 @@ pub(crate) const METHODS: &[(&str, Method)] = &[
     ("render_tokens", render_tokens),
     ("assemble", assemble),
     ("assemble_tokens", assemble_tokens),
+    ("prompt_delta", prompt_delta),
     ("reply", reply),
     ("session", session),
 ];
@@ -43,10 +44,22 @@ fn render_tokens(host: &mut Host, params: &Params<'_>) -> Answer {
 }
 
 fn assembled(host: &mut Host, params: &Params<'_>) -> Result<Assembly, Fault> {
+    assembled_of(host, params, params.text("request")?)
+}
+
+fn assembled_of(host: &mut Host, params: &Params<'_>, request: &str) -> Result<Assembly, Fault> {
     let (artifact, scratch) = host.opened(params)?;
     let prompt = Prompt::new(artifact)?;
-    let request = params.text("request")?.as_bytes();
-    Ok(prompt.assemble_json(request, params.profile()?, params.on_special()?, scratch)?)
+    Ok(prompt.assemble_json(request.as_bytes(), params.profile()?, params.on_special()?, scratch)?)
+}
+
+/// Against a cache that holds the prompt of the request before, or nothing.
+fn prompt_delta(host: &mut Host, params: &Params<'_>) -> Answer {
+    let cached = match params.value("before")? {
+        JsonValue::Text(before) => assembled_of(host, params, before)?.input_ids().iter().map(|id| id.get()).collect(),
+        _ => Vec::new(),
+    };
+    Ok(made(&assembled(host, params)?.delta(&cached).to_json()))
 }
 
 fn assemble(host: &mut Host, params: &Params<'_>) -> Answer {

@@ -48,7 +48,7 @@ _SHOWN = 400
 @click.option("--html", "html_file", metavar="FILE", help="Write the report as a page.")
 @artifact_option
 @click.pass_context
-def command(
+def command(  # noqa: PLR0913, PLR0917  (a parameter for each option)
     ctx: click.Context,
     tier: str,
     names: tuple[str, ...],

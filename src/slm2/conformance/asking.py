@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol
 
-from slm2.conformance.process import Process, BrokenTestee
+from slm2.conformance.process import BrokenTestee, Process
 from slm2.conformance.protocol import Call
 from slm2.conformance.verdict import Check, canonical, first_difference
 

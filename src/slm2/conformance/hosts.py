@@ -65,10 +65,28 @@ HOSTS: Mapping[str, Host] = {
     for host in (
         Host("python-reference", "Python, reference", [*_PYTHON, "reference"], slow=True),
         Host("python-engine", "Python, engine", [*_PYTHON, "native"], unavailable=native_reason),
-        Host("rust", "Rust", ["{checkout}/target/release/slm2-testee"], ["target/release/slm2-testee"], "cargo build --release -p slm2-testee"),
+        Host(
+            "rust",
+            "Rust",
+            ["{checkout}/target/release/slm2-testee"],
+            ["target/release/slm2-testee"],
+            "cargo build --release -p slm2-testee",
+        ),
         Host("c", "C", ["{checkout}/target/hosts/c/testee"], ["target/hosts/c/testee"], "python tools/build_c.py"),
-        Host("node", "Node", ["node", "{checkout}/bindings/js/testee/node.mjs"], ["bindings/js/testee/node.mjs", "bindings/js/data"], "python tools/build_js.py"),
-        Host("browser", "browser worker", ["node", "{checkout}/web/testee.mjs"], ["web/testee.mjs", "bindings/js/data"], "python tools/build_js.py"),
+        Host(
+            "node",
+            "Node",
+            ["node", "{checkout}/bindings/js/testee/node.mjs"],
+            ["bindings/js/testee/node.mjs", "bindings/js/data"],
+            "python tools/build_js.py",
+        ),
+        Host(
+            "browser",
+            "browser worker",
+            ["node", "{checkout}/web/testee.mjs"],
+            ["web/testee.mjs", "target/web", "bindings/js/node_modules"],
+            "npm ci --prefix bindings/js && python tools/build_web.py",
+        ),
         Host("dotnet", ".NET", ["{checkout}/target/hosts/dotnet/testee"], ["target/hosts/dotnet/testee"], "python tools/build_dotnet.py"),
     )
 }

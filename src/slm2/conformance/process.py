@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +15,7 @@ from typing import IO, Any
 from slm2.artifact import Profile
 from slm2.conformance.protocol import LONGEST_LINE, Call, ProtocolError, call_of, line, outcome_of
 
-__all__ = ["Process", "BrokenTestee"]
+__all__ = ["BrokenTestee", "Process"]
 
 # Requests that may wait for their answers (C-2).
 _MOST_WAITING, _MOST_BYTES = 64, 2**20
@@ -49,7 +51,9 @@ class Process:
         """
         pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen([*command, "--artifact", artifact], stdin=pipe, stdout=pipe, stderr=pipe)
+            # The browser's page is served by this package.
+            environment = {"SLM2_PYTHON": sys.executable, **os.environ}
+            self._process = subprocess.Popen([*command, "--artifact", artifact], stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
         except OSError as error:
             raise BrokenTestee(f"{command[0]} cannot be started: {error.strerror}") from None
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()

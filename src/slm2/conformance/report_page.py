@@ -1,4 +1,4 @@
-"""The report of a verification as one page of HTML: no script, nothing from elsewhere, readable in light and dark (contract/conformance.md)."""
+"""The report of a verification as one page: no script, nothing from elsewhere, light and dark (contract/conformance.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6edf3; --paper: #14181d; --line: #3a424c; --good: #6cd39b; --bad: #ff9a92; --soft: #1d232a; }
 }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
+body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; }
 th, td { border-bottom: 1px solid var(--line); padding: 0.2rem 0.7rem; text-align: left; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -119,7 +120,8 @@ def _digests(report: Json, hosts: Sequence[Json]) -> Iterator[str]:
     yield "</tbody></table>"
     yield "<h2>Digests of the answers</h2>"
     yield "<p>SHA-256 over all answers of a part. Hosts that were asked the same and answered the same have the same.</p>"
-    yield '<div class="wide"><table><thead><tr><th scope="col">part</th><th scope="col">answers</th><th scope="col">hosts</th></tr></thead><tbody>'
+    yield '<div class="wide"><table><thead><tr><th scope="col">part</th><th scope="col">answers</th><th scope="col">hosts</th></tr></thead>'
+    yield "<tbody>"
     by_part: dict[str, dict[str, list[str]]] = {}
     for host in hosts:
         for check in host["checks"]:

@@ -31,7 +31,20 @@ from slm2.session import Session
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["OPTIONAL", "Difference", "InProcess", "Testee", "VectorFile", "expected", "files", "load", "profiles", "read_document", "run", "tier_of"]
+__all__ = [
+    "OPTIONAL",
+    "Difference",
+    "InProcess",
+    "Testee",
+    "VectorFile",
+    "expected",
+    "files",
+    "load",
+    "profiles",
+    "read_document",
+    "run",
+    "tier_of",
+]
 
 VECTOR_PACKAGE = "slm2.conformance.vectors"
 MANIFEST = "manifest.json"

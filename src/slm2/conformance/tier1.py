@@ -1,4 +1,4 @@
-"""Tier 1: the artifact, the whole vocabulary both ways, every special token, every scalar value and all vectors (contract/conformance.md)."""
+"""Tier 1: artifact, whole vocabulary both ways, special tokens, scalar values and all vectors (contract/conformance.md)."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,7 @@ Json = Mapping[str, Any]
 def missing() -> str | None:
     """Why it cannot run here; None where it can."""
     try:
-        import torch  # noqa: PLC0415
-        import transformers  # noqa: F401, PLC0415
+        torch, _ = _libraries()
     except ImportError as error:
         return f"{error.name} is not installed (pip install slm2[oracle])"
     if not torch.__version__.startswith(TORCH):
@@ -37,17 +37,20 @@ def missing() -> str | None:
     return None
 
 
+def _libraries() -> tuple[Any, Any]:
+    """Torch and transformers, whose own types say less than they do."""
+    return import_module("torch"), import_module("transformers")
+
+
 class TransformersPipeline:
     """Messages to ids, and logits to ids, as the publisher's users have them."""
 
     def __init__(self, folder: Path) -> None:
         """Read ``tokenizer.json`` and ``qwen3.jinja`` of a folder."""
-        import torch  # noqa: PLC0415
-        from transformers import PreTrainedTokenizerFast  # noqa: PLC0415
-
+        torch, transformers = _libraries()
         torch.set_num_threads(1)
         template = (folder / "qwen3.jinja").read_text(encoding="utf-8")
-        self._tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), chat_template=template)
+        self._tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), chat_template=template)
 
     def prompt(self, messages: list[dict[str, Any]], options: Json) -> list[int]:
         """The ids of a conversation: ``apply_chat_template``."""
@@ -58,13 +61,11 @@ class TransformersPipeline:
     @staticmethod
     def draws(config: Json, prompt: list[int], recipe: Json, steps: int) -> list[list[Any]]:
         """Id, number of kept ids and the first 16 hex digits of their SHA-256 (rising, little-endian u32), step by step: ``generate``."""
-        import torch  # noqa: PLC0415
-        from transformers import GenerationConfig  # noqa: PLC0415
-
+        torch, transformers = _libraries()
         greedy = config["temperature"] == 0
         # Of a greedy search the rest is not asked for: generate() would refuse it or warn.
         drawing = {name: config[name] for name in ("temperature", "top_k", "top_p", "min_p")}
-        asked = GenerationConfig(
+        asked = transformers.GenerationConfig(
             do_sample=not greedy,
             **({} if greedy else drawing),
             repetition_penalty=config["repetition_penalty"],
@@ -83,8 +84,7 @@ class TransformersPipeline:
 
 
 def _kept(scores: Any, token_id: int, greedy: bool) -> tuple[int, str]:  # noqa: ANN401  (a tensor)
-    import torch  # noqa: PLC0415
-
+    torch, _ = _libraries()
     kept = torch.tensor([token_id]) if greedy else torch.nonzero(scores > -float("inf")).flatten()
     data = kept.numpy().astype("<u4").tobytes()
     return len(data) // 4, hashlib.sha256(data).hexdigest()[:16]
@@ -92,17 +92,15 @@ def _kept(scores: Any, token_id: int, greedy: bool) -> tuple[int, str]:  # noqa:
 
 def _model(recipe: Json, prompt_length: int) -> Any:  # noqa: ANN401  (a class of torch's, made where torch is there)
     """A causal language model whose logits are the rows of a recipe."""
-    import torch  # noqa: PLC0415
-    from transformers import GenerationMixin, PretrainedConfig, PreTrainedModel  # noqa: PLC0415
-    from transformers.modeling_outputs import CausalLMOutputWithPast  # noqa: PLC0415
+    torch, transformers = _libraries()
 
-    class RecipeModel(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
-        config_class = PretrainedConfig
+    class RecipeModel(transformers.PreTrainedModel, transformers.GenerationMixin):  # type: ignore[misc, name-defined]  # of Any
+        config_class = transformers.PretrainedConfig
         main_input_name = "input_ids"
         _supports_cache_class = False
 
         def __init__(self) -> None:
-            super().__init__(PretrainedConfig(vocab_size=WIDTH, num_hidden_layers=1, is_encoder_decoder=False))
+            super().__init__(transformers.PretrainedConfig(vocab_size=WIDTH, num_hidden_layers=1, is_encoder_decoder=False))
             self.anchor = torch.nn.Parameter(torch.zeros(1))
             self.step = 0
 
@@ -111,8 +109,8 @@ def _model(recipe: Json, prompt_length: int) -> Any:  # noqa: ANN401  (a class o
             self.step = int(input_ids.shape[1]) - prompt_length
             return {"input_ids": input_ids}
 
-        def forward(self, input_ids: Any, **_: Any) -> Any:  # noqa: ANN401
+        def forward(self, input_ids: Any, **_: Any) -> Any:  # noqa: ANN401, ARG002  (generate() passes it by name)
             row = Recipe(**{**recipe, "step": recipe["step"] + self.step}).logits(WIDTH)
-            return CausalLMOutputWithPast(logits=torch.from_numpy(row)[None, None, :])
+            return import_module("transformers.modeling_outputs").CausalLMOutputWithPast(logits=torch.from_numpy(row)[None, None, :])
 
     return RecipeModel().eval()

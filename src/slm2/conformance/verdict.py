@@ -86,8 +86,8 @@ def _differences(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, o
             yield from _differences(expected.get(key, _ABSENT), actual.get(key, _ABSENT), f"{path}.{key}" if path else key)
     elif isinstance(expected, list) and isinstance(actual, list):
         for place in range(max(len(expected), len(actual))):
-            pair = (values[place] if place < len(values) else _ABSENT for values in (expected, actual))
-            yield from _differences(*pair, f"{path}[{place}]")
+            wanted, found = (values[place] if place < len(values) else _ABSENT for values in (expected, actual))
+            yield from _differences(wanted, found, f"{path}[{place}]")
     elif canonical(expected) != canonical(actual):
         yield path, expected, actual
 

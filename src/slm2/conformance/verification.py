@@ -15,7 +15,7 @@ from slm2.artifact import Artifact, read
 from slm2.conformance import tier1, tier2, tier3
 from slm2.conformance.asking import Part, Running, check
 from slm2.conformance.hosts import Host
-from slm2.conformance.process import Process, BrokenTestee
+from slm2.conformance.process import BrokenTestee, Process
 from slm2.conformance.verdict import Check, HostVerdict
 
 __all__ = ["ARTIFACT", "Progress", "Verification", "parts", "verify"]
