@@ -7,7 +7,12 @@ import { shown } from './conversation.js';
 export async function promptView({ contract }) {
   const text = /** @type {HTMLTextAreaElement} */ (byId('prompt-request'));
   text.value = await (await fetch('example.json')).text();
+  const context = /** @type {HTMLInputElement} */ (byId('prompt-context'));
   text.oninput = () => show(contract, text.value);
+  context.oninput = () => {
+    text.value = text.value.replace(/"context":\s*\d+/, `"context": ${context.value}`);
+    show(contract, text.value);
+  };
   show(contract, text.value);
 }
 
@@ -15,14 +20,14 @@ export async function promptView({ contract }) {
 function show(contract, request) {
   orSay(byId('prompt-error'), () => {
     const assembly = contract.prompt.assemble(request);
-    const { budget, sources, tokens, removed = [] } = assembly.toJSON();
+    const { budget, sources, tokens, ledger } = assembly.toJSON();
     assembly.dispose();
     byId('prompt-counts').textContent =
       `${counted(budget.prompt_tokens, 'token')} of ${budget.context.toLocaleString('en')}, ` +
       `${budget.reserve.toLocaleString('en')} reserved for the reply, ${budget.left.toLocaleString('en')} left.`;
     showBar(budget, sources);
     showSources(sources);
-    showRemoved(removed);
+    showSteps(ledger.steps);
     showTokens(byId('prompt-tokens'), byId('prompt-detail'), tokens.map((/** @type {any} */ token) => shown(contract, token)));
   });
 }
@@ -46,10 +51,12 @@ function showSources(sources) {
   byId('prompt-sources').querySelector('tbody')?.replaceChildren(...sources.map(row));
 }
 
-/** @param {any[]} removed */
-function showRemoved(removed) {
-  const place = byId('prompt-removed');
-  place.replaceChildren();
-  if (removed.length === 0) return;
-  place.append(element('h3', {}, 'Left out to fit'), element('ul', {}, ...removed.map((one) => element('li', {}, JSON.stringify(one)))));
+/** What was given up to fit, step by step, and why. @param {any[]} steps */
+function showSteps(steps) {
+  const said = steps.map(({ pass, action, source, before, after, why }) => {
+    const head = element('strong', {}, `${String(action).replaceAll('_', ' ')} ${source ?? ''}`);
+    return element('li', {}, head, ` (pass ${pass}): ${before} to ${after} tokens. ${why}`);
+  });
+  byId('prompt-steps').replaceChildren(...said);
+  byId('prompt-removed').hidden = steps.length === 0;
 }

@@ -148,6 +148,10 @@ describe('the views', () => {
     assert.match(String(await page.textContent('#prompt-counts')), /^986 tokens of 4,096, 1,024 reserved for the reply, 2,086 left\.$/);
     const shares = await page.locator('#prompt-bar span').evaluateAll((spans) => spans.map((span) => parseFloat(/** @type {HTMLElement} */ (span).style.width)));
     assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) < 0.01);
+    await page.fill('#prompt-context', '1960');
+    assert.match(String(await page.textContent('#prompt-steps')), /drop chunk retrieved\[forum-7741\] \(pass 2\): 986 to 887 tokens/);
+    await page.fill('#prompt-context', '1024');
+    assert.match(String(await page.textContent('#prompt-error')), /^budget_exceeded: /);
     await page.fill('#prompt-request', '{"policy": "x"}');
     assert.match(String(await page.textContent('#prompt-error')), /^missing_field: /);
   });
