@@ -40,7 +40,7 @@ class Model:
                 self.turns.append([])
             self.turns[-1].append((f"history[{index}]", dict(message)))
         self.steps_of_request = [(f"steps[{index}]", dict(message)) for index, message in enumerate(request["steps"])]
-        self.chunks = [{**chunk, "escaped": escaped(chunk["text"])} for chunk in request["retrieved"]]
+        self.chunks = [{**chunk, "score": float(chunk["score"]), "escaped": escaped(chunk["text"])} for chunk in request["retrieved"]]
         self.facts = list(request["local_state"])
         self.out = 0
         self.marker = False

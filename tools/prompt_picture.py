@@ -40,7 +40,8 @@ def picture(rows: list[tuple[str, Assembly]]) -> str:
     scale = (WIDTH - LEFT - 50) / most
     out = []
     for number, (label, assembly) in enumerate(rows):
-        top, at = 10 + number * HEIGHT, float(LEFT)
+        top = 10 + number * HEIGHT
+        at: float = LEFT
         out.append(f'<text x="{LEFT - 10}" y="{top + 12}" text-anchor="end" {TEXT}>{escape(label)}</text>')
         for part in assembly.ledger.parts:
             size = part.after * scale
@@ -54,9 +55,9 @@ def picture(rows: list[tuple[str, Assembly]]) -> str:
         place = 10 + 105 * number
         out.append(f'<rect x="{place}" y="{bottom - 10}" width="10" height="10" fill="{colour}"/>')
         out.append(f'<text x="{place + 15}" y="{bottom}" {TEXT}>{name.replace("_", " ")}</text>')
-    size = f'width="{WIDTH}" height="{bottom + 12}" viewBox="0 0 {WIDTH} {bottom + 12}"'
+    frame = f'width="{WIDTH}" height="{bottom + 12}" viewBox="0 0 {WIDTH} {bottom + 12}"'
     ground = f'<rect width="{WIDTH}" height="{bottom + 12}" fill="#ffffff"/>'
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">', "<title>What is given up, step by step</title>", ground, *out]
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" {frame} role="img">', "<title>What is given up, step by step</title>", ground, *out]
     return "\n".join([*lines, "</svg>", ""])
 
 

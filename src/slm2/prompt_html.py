@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from slm2.prompt import Assembly, part_of
-from slm2.prompt_view import TokenBytes, Unit, units
+from slm2.prompt_view import Shown, TokenBytes, Unit, units
+from slm2.reference.prompt_report import part_of
 
 # Of P-2; what nobody wrote has none.
 AUTHORITY = {
@@ -42,7 +42,7 @@ svg { width: 100%; height: 1.6rem; display: block; margin: .3rem 0; }
 """
 
 
-def page(assembly: Assembly, token_bytes: TokenBytes) -> str:
+def page(assembly: Shown, token_bytes: TokenBytes) -> str:
     """The page. The policy stands in it by its digest, its length and its tokens alone."""
     budget = assembly.budget
     colours = "".join(f".{part} {{ color: {colour}; }}\n" for part, colour in COLOURS.items())
@@ -62,7 +62,7 @@ def page(assembly: Assembly, token_bytes: TokenBytes) -> str:
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{_STYLE}{colours}</style></head>\n<body>\n{body}\n</body></html>\n'
 
 
-def _window(assembly: Assembly) -> str:
+def _window(assembly: Shown) -> str:
     """The budget as a picture: the prompt by part, the reserve, what is left."""
     stretches = [(part.part, COLOURS[part.part], part.after) for part in assembly.ledger.parts]
     stretches += [("reserved for generation", "#d0d7de", assembly.budget.reserve), ("left", "#f6f8fa", assembly.budget.left)]
@@ -76,7 +76,7 @@ def _window(assembly: Assembly) -> str:
     return f'<svg viewBox="0 0 {at} 1" preserveAspectRatio="none" role="img" aria-label="{label}">{"".join(parts)}</svg>'
 
 
-def _counts(assembly: Assembly) -> str:
+def _counts(assembly: Shown) -> str:
     rows = [
         [f'<span class="{count.part}">■ {count.part}</span>', AUTHORITY[count.part], f"{count.before:,}", f"{count.after:,}"]
         for count in assembly.ledger.parts
@@ -85,7 +85,7 @@ def _counts(assembly: Assembly) -> str:
     return _table(["part", "authority", "tokens of the request", "in the prompt"], rows, numbers=(2, 3))
 
 
-def _steps(assembly: Assembly) -> str:
+def _steps(assembly: Shown) -> str:
     steps = assembly.ledger.steps
     if not steps:
         return "<p>All of the request fits; nothing was given up.</p>"
@@ -115,7 +115,7 @@ def _spans(stream: Iterator[Unit]) -> Iterator[str]:
         yield f'<span class="{part_of(item)}{style}" title="{escape(item)}">{text}</span>'
 
 
-def _notes(assembly: Assembly) -> str:
+def _notes(assembly: Shown) -> str:
     notes = [f"{found.source}, byte {found.offset}: {found.text} is plain text, not a special token" for found in assembly.findings]
     notes += [f"{mark.source}, byte {mark.offset}: < became &lt;, so that no text can end its wrapper" for mark in assembly.escapes]
     notes += [f"{path}: its reasoning is left out, as the template does before the last user turn" for path in assembly.dropped_reasoning]

@@ -12,8 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slm2.prompt import Assembly, owner, part_of
-from slm2.prompt_view import TokenBytes, Unit, is_policy, units
+from slm2.prompt_view import Shown, TokenBytes, Unit, is_policy, units
+from slm2.reference.prompt_report import owner, part_of
 from slm2.screen import console, print_on, shown
 
 
@@ -47,7 +47,7 @@ _DIGEST_DIGITS = 16
 _MARKS = ("⟦", "⟧")
 
 
-def print_picture(assembly: Assembly, token_bytes: TokenBytes, *, heading: RenderableType | None = None, stderr: bool = False) -> None:
+def print_picture(assembly: Shown, token_bytes: TokenBytes, *, heading: RenderableType | None = None, stderr: bool = False) -> None:
     """Print the picture to stdout or stderr; without colours where they do not belong."""
     screen = console(stderr=stderr)
     plain = screen.color_system is None or screen.no_color
@@ -73,7 +73,7 @@ def _style(item: str, position: int = 0) -> str:
     return PARTS[part_of(item)].shades[position % 2]
 
 
-def _prompt(assembly: Assembly, token_bytes: TokenBytes) -> RenderableType:
+def _prompt(assembly: Shown, token_bytes: TokenBytes) -> RenderableType:
     """Line by line: whose text it is, where that changes, and the line."""
     width = min(max(len(count.source) for count in assembly.sources), _MAX_GUTTER)
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
@@ -117,7 +117,7 @@ def _look(unit: Unit) -> tuple[str, str]:
     return (mark, f"dim {style}") if mark else (unit.data.decode("utf-8"), style)
 
 
-def _ids(assembly: Assembly) -> Text:
+def _ids(assembly: Shown) -> Text:
     text = Text()
     masked = False
     for position, token in enumerate(assembly.tokens):
@@ -125,11 +125,11 @@ def _ids(assembly: Assembly) -> Text:
             text.append(f"{token.id} ", _style(owner(token), position))
         elif not masked:
             masked = True
-            text.append(f"[policy: {assembly.policy_tokens} ids]", f"reverse {_style('policy')}").append(" ")
+            text.append(f"[policy: {assembly.policy.tokens} ids]", f"reverse {_style('policy')}").append(" ")
     return text
 
 
-def _sources(assembly: Assembly) -> RenderableType:
+def _sources(assembly: Shown) -> RenderableType:
     """The legend: each item of the request with its colour, class, authority and tokens."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("source", overflow="fold")
@@ -146,7 +146,7 @@ def _sources(assembly: Assembly) -> RenderableType:
     return table
 
 
-def _budget(assembly: Assembly, width: int, *, plain: bool) -> RenderableType:
+def _budget(assembly: Shown, width: int, *, plain: bool) -> RenderableType:
     """The window, and the prompt in it by source."""
     budget = assembly.budget
     window = [("▓", "", budget.prompt_tokens), ("░", "", budget.reserve), ("·", "dim", budget.left)]
@@ -161,7 +161,7 @@ def _budget(assembly: Assembly, width: int, *, plain: bool) -> RenderableType:
     )
 
 
-def _cost_of_facts(assembly: Assembly) -> list[Text]:
+def _cost_of_facts(assembly: Shown) -> list[Text]:
     """What users should know of local state: it stands before all of the history."""
     begins = {count.part: count.begins for count in assembly.ledger.parts}["local_state"]
     if begins is None:
@@ -172,7 +172,7 @@ def _cost_of_facts(assembly: Assembly) -> list[Text]:
     ]
 
 
-def _steps(assembly: Assembly) -> RenderableType:
+def _steps(assembly: Shown) -> RenderableType:
     """The ledger: each part before and after, and each step."""
     counts = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     counts.add_column("part")
@@ -192,7 +192,7 @@ def _steps(assembly: Assembly) -> RenderableType:
     return Group(counts, steps)
 
 
-def _tokens_of(assembly: Assembly, part: str) -> int:
+def _tokens_of(assembly: Shown, part: str) -> int:
     return sum(count.tokens for count in assembly.sources if part_of(count.source) == part)
 
 
@@ -209,13 +209,13 @@ def _bar(stretches: Sequence[tuple[str, str, int]], width: int) -> Text:
     return text
 
 
-def _findings(assembly: Assembly) -> RenderableType:
+def _findings(assembly: Shown) -> RenderableType:
     """What stood in callers' text that looks like structure, and what was left out."""
     notes = [
         *(f"{found.source}, byte {found.offset}: {found.text} is plain text, not a special token" for found in assembly.findings),
         *(f"{escape.source}, byte {escape.offset}: < became &lt;, so that no text can end its wrapper" for escape in assembly.escapes),
         *(f"{path}: its reasoning is left out, as the template does before the last user turn" for path in assembly.dropped_reasoning),
     ]
-    if assembly.policy_findings:
-        notes.append(f"policy: the text of special tokens occurs {assembly.policy_findings} times; it is plain text")
+    if assembly.policy.findings:
+        notes.append(f"policy: the text of special tokens occurs {assembly.policy.findings} times; it is plain text")
     return Group(*(Text(f"• {note}") for note in notes or ["none"]))

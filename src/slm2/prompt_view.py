@@ -4,14 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
-from slm2.prompt import Assembly, owner
 from slm2.reference.policy import POLICY_SOURCE
+from slm2.reference.prompt_report import BudgetUse, Escape, Ledger, PolicyName, SourceCount, owner
 from slm2.reference.utf8 import scalars
-from slm2.template import Token
+from slm2.template import Finding, Token
 
 TokenBytes = Callable[[int], bytes]
+
+
+class Shown(Protocol):
+    """What is shown of an assembly; see :class:`slm2.prompt.Assembly`."""
+
+    @property
+    def input_ids(self) -> list[int]:
+        """See there."""
+
+    @property
+    def tokens(self) -> list[Token]:
+        """See there."""
+
+    @property
+    def sources(self) -> list[SourceCount]:
+        """See there."""
+
+    @property
+    def budget(self) -> BudgetUse:
+        """See there."""
+
+    @property
+    def policy(self) -> PolicyName:
+        """See there."""
+
+    @property
+    def escapes(self) -> list[Escape]:
+        """See there."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """See there."""
+
+    @property
+    def dropped_reasoning(self) -> list[str]:
+        """See there."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """See there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +78,18 @@ def is_policy(token: Token) -> bool:
     return any(source == POLICY_SOURCE for source, _, _ in token.ranges)
 
 
-def masked_text(assembly: Assembly, token_bytes: TokenBytes) -> bytes:
+def masked_text(assembly: Shown, token_bytes: TokenBytes) -> bytes:
     """The prompt as text, structural tokens included, with the policy masked."""
     return b"".join(unit.data for unit in units(assembly, token_bytes, digits=64))
 
 
-def units(assembly: Assembly, token_bytes: TokenBytes, *, digits: int) -> Iterator[Unit]:
+def units(assembly: Shown, token_bytes: TokenBytes, *, digits: int) -> Iterator[Unit]:
     """The prompt unit by unit, the policy as one unit that names it by ``digits`` digits of its digest.
 
     A scalar value may begin in one token and end in the next.
     """
     policy = assembly.policy
-    mask = f"[policy: {assembly.policy_tokens} tokens, {policy.length} bytes, sha256 {policy.digest[:digits]}]"
+    mask = f"[policy: {assembly.policy.tokens} tokens, {policy.length} bytes, sha256 {policy.digest[:digits]}]"
     text: list[tuple[int, bytes]] = []  # position and bytes of the text tokens since the last other unit
     masked = False
     for position, token in enumerate(assembly.tokens):
@@ -81,7 +121,7 @@ def _beside_policy(token: Token, data: bytes) -> tuple[bytes, bytes]:
     return data[: sum(lengths[:first])], data[len(data) - sum(lengths[last:]) :]
 
 
-def _text_units(assembly: Assembly, text: list[tuple[int, bytes]]) -> Iterator[Unit]:
+def _text_units(assembly: Shown, text: list[tuple[int, bytes]]) -> Iterator[Unit]:
     data = b"".join(part for _, part in text)
     positions = [position for position, part in text for _ in part]
     for start, end, scalar in scalars(data):

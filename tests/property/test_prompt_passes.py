@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import slm2
+from differential.test_template_families import FAMILIES
+from differential.test_template_families import contract as family_contract
 from prompt_model import Model, as_utf8
 from prompt_requests import Source, request
 from slm2.artifact import PROFILES, Profile
@@ -33,6 +35,11 @@ QUIET = settings(deadline=None, suppress_health_check=list(HealthCheck), databas
 @cache
 def contract(profile: Profile) -> Contract:
     return slm2.load(engine="native", profile=profile)
+
+
+@cache
+def reference_alone() -> Contract:
+    return slm2.load(engine="reference")
 
 
 @cache
@@ -141,7 +148,7 @@ def test_the_reference_and_the_engine_give_the_same_bytes(_chunk, data, reject):
 def test_the_reference_alone_does_what_the_model_does(data):
     """With its own encoder too."""
     _, asked_for = asked(data)
-    alone = slm2.load(engine="reference")
+    alone = reference_alone()
     expected = Model(contract("contract"), asked_for).run()
     assembly = outcome(alone.prompt.assemble, asked_for)
     if isinstance(assembly, Slm2Error):
@@ -160,6 +167,25 @@ def test_the_order_of_lists_decides_nothing(data, shuffled):
     told = [outcome(contract(profile).prompt.assemble, one) for one in (asked_for, other)]
     texts = [str((one.code, one.fields)) if isinstance(one, Slm2Error) else one.to_json() for one in told]
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_templates_of_other_families(family):
+    """Responses between structural tokens and in plain text, thinking or none: the account is the model's there too."""
+    rng = random.Random(11)
+    opened = family_contract(family, "native")
+    steps = 0
+    for _ in range(300):
+        asked_for = request(Source(rng.randbytes(160)))
+        for message in asked_for["history"]:
+            message.pop("reasoning_content", None)
+        expected, assembly = Model(opened, asked_for).run(), outcome(opened.prompt.assemble, asked_for)
+        if isinstance(assembly, Slm2Error):
+            assert (assembly.code, expected.ids) == ("budget_exceeded", None)
+            continue
+        assert (assembly.input_ids, steps_of(assembly)) == (expected.ids, expected.steps)
+        steps += len(expected.steps)
+    assert steps > 300
 
 
 def test_the_requests_reach_every_step():

@@ -143,8 +143,14 @@ def passes() -> Group:
         case("P-73", "a passage of one token that is longer alone", within(40, _joined()), "joint"),
         case("P-46", "escapes before a cut are told, those after it are not", within(80, _escaped())),
         case("P-54", "texts of special tokens in what was given up are not told", within(50, _special())),
+        case("P-63", "scores that are one float64: the ids decide", within(60, _large_scores()), "ties"),
     ]
     return Group("passes", cases)
+
+
+def _large_scores() -> dict[str, Any]:
+    found = [passage("a", LONG, 2**53), passage("b", LONG, 2**53 + 1)]
+    return ask(retrieved=found, degradation=floors(keep_chunks=1, chunk_limit=99))
 
 
 def _thinking() -> dict[str, Any]:

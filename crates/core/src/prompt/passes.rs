@@ -220,20 +220,14 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         let composition = self.composition;
         let Some(message) = composition.conversation.messages.get(index) else { return Ok(()) };
         let at = cut::place(&message.content, limit, |_| false, self.bench)?;
-        let cut = content::response(Place::History, 0, &message.content, at).text;
-        // A response stands in one stretch of text, between its own structural tokens.
-        let field = |what| matches!(what, What::Field(Source::Content(of), ..) if of as usize == index);
-        let (mut whole, mut shorter) = (Vec::new(), Vec::new());
-        for item in segment {
-            let data = self.bench.template.data(composition, item);
-            whole.extend_from_slice(data);
-            shorter.extend_from_slice(if field(item.what) { cut.as_bytes() } else { data });
-        }
-        let (before, after) = (self.count(&whole)?, self.count(&shorter)?);
-        if let Some(tokens) = self.message_tokens.get_mut(index) {
-            *tokens = *tokens + after - before;
-        }
+        // Where a template has no structural tokens for them, responses stand in one stretch of text with others.
+        let before = self.text_now(segment);
         self.kept.response_cuts.insert(index, at);
+        let after = self.text_now(segment);
+        let (before, after) = (self.count(&before)?, self.count(&after)?);
+        if let Some(tokens) = self.message_tokens.get_mut(index) {
+            *tokens = (*tokens + after).saturating_sub(before);
+        }
         let history = self.request.turns.last().map_or(0, |turn| turn.end);
         let place = if index > history + 1 {
             Place::Steps(Source::Content(number(index - history - 2)))
@@ -244,6 +238,21 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         let step = Step { kept_bytes: at, given_bytes: message.content.len(), ..step };
         self.done(step, before, after, why);
         Ok(())
+    }
+
+    /// A stretch of text with the responses in it as they are now.
+    fn text_now(&self, segment: &[Item]) -> Vec<u8> {
+        let mut text = Vec::new();
+        for item in segment {
+            let data = self.bench.template.data(self.composition, item);
+            let cut = match item.what {
+                What::Field(Source::Content(index), ..) => self.kept.response_cuts.get(&(index as usize)),
+                _ => None,
+            };
+            text.extend_from_slice(data.get(..cut.copied().unwrap_or(data.len())).unwrap_or(data));
+            text.extend_from_slice(if cut.is_some() { cut::CUT.as_bytes() } else { &[] });
+        }
+        text
     }
 
     /// The sweep gives the floors up, one item a step.

@@ -5,6 +5,7 @@
 
 mod chunks;
 mod corruption;
+mod prompt;
 mod refusals;
 #[cfg(feature = "conformance")]
 mod sampling;

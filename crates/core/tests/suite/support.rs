@@ -41,7 +41,7 @@ pub(crate) fn numbers(ids: &[TokenId]) -> Vec<u32> {
     ids.iter().map(|id| id.get()).collect()
 }
 
-fn read(path: &str) -> Vec<u8> {
+pub(crate) fn read(path: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
