@@ -60,7 +60,7 @@ def test_metadata(pure_wheel: zipfile.ZipFile) -> None:
     assert metadata["Version"] == slm2.__version__
     assert metadata["License-Expression"] == "Apache-2.0"
     needed = [requirement for requirement in metadata.get_all("Requires-Dist") or [] if "extra ==" not in requirement]
-    assert [requirement.split("<")[0].split(">")[0] for requirement in needed] == ["click", "numpy", "rich"]
+    assert [requirement.split("<")[0].split(">")[0] for requirement in needed] == ["click", "numpy", "pydantic", "rich"]
 
 
 def test_wheel_without_the_engine_runs_everywhere(pure_wheel: zipfile.ZipFile) -> None:

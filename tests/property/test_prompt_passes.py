@@ -38,6 +38,11 @@ def contract(profile: Profile) -> Contract:
 
 
 @cache
+def reference_alone() -> Contract:
+    return slm2.load(engine="reference")
+
+
+@cache
 def parts(profile: Profile) -> prompt.Parts:
     """The reference's assembler over the engine's encoder."""
     engine = contract(profile).engine
@@ -143,7 +148,7 @@ def test_the_reference_and_the_engine_give_the_same_bytes(_chunk, data, reject):
 def test_the_reference_alone_does_what_the_model_does(data):
     """With its own encoder too."""
     _, asked_for = asked(data)
-    alone = slm2.load(engine="reference")
+    alone = reference_alone()
     expected = Model(contract("contract"), asked_for).run()
     assembly = outcome(alone.prompt.assemble, asked_for)
     if isinstance(assembly, Slm2Error):

@@ -239,8 +239,9 @@ def generators() -> Group:
              error=("generator_state", {"rng": "pcg32", "reason": "33 bytes that begin with 1 were expected"})),
         Case("further than a generator goes that does so word by word", "random_words",
              {"rng": "mt19937-torch", "seed": 1, "stream": 0, "advance": [str(2**32 + 1)], "count": 1}, "S-34", flags=("refusal",),
-             error=("invalid_value", {"field": "words", "found": str(2**32 + 1),
-                                      "expected": "an integer from 0 to 2^32 with mt19937-torch, which goes on word by word"})),
+             error=("invalid_value", {"field": "words",
+                                      "expected": "an integer from 0 to 2^32 with mt19937-torch, which goes on word by word",
+                                      "found": str(2**32 + 1)})),
     ]  # fmt: skip
     return Group("sampling-words", cases)
 

@@ -152,14 +152,14 @@ fn make(text: &mut Vec<u8>, special: &[&[u8]], random: &mut Random) {
     text.clear();
     for _ in 0..=random.below(12) {
         match random.below(16) {
-            0 | 1 => text.extend_from_slice(*random.choice::<&[u8]>(special)),
+            0 | 1 => text.extend_from_slice(random.choice::<&[u8]>(special)),
             2 | 3 => {
                 let whole = *random.choice(special);
                 let cut = random.below(whole.len() + 1);
                 let half = if random.below(2) == 0 { &whole[..cut] } else { &whole[cut..] };
                 text.extend_from_slice(half);
             }
-            4 => text.extend_from_slice(*random.choice::<&[u8]>(BROKEN)),
+            4 => text.extend_from_slice(random.choice::<&[u8]>(BROKEN)),
             5 => {
                 let scalar = u32::try_from(random.below(0x11_0000)).ok().and_then(char::from_u32).unwrap_or('<');
                 text.extend_from_slice(scalar.encode_utf8(&mut [0; 4]).as_bytes());
