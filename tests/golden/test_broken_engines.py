@@ -131,11 +131,11 @@ FAULTS: dict[str, tuple[dict[str, Callable], set[str]]] = {
     "no ids": ({"encode": lambda *_: []}, {"tokenizer", "normalization", "ill-formed", "special-text"}),
     "special text becomes special": ({"encode": lambda data, profile: native().encode_trusted(data, profile)}, {"special-text"}),
     "trusted text stays text": ({"encode_trusted": lambda data, profile: native().encode(data, profile)}, {"special-text"}),
-    # What an engine finds in a prompt is its own affair: the mutants break that in the assembler.
+    # What an engine finds in a prompt, and where, is its own affair: the mutants break that in the assembler.
     "no findings": ({"find_special": lambda _: []}, {"special-text"}),
     "never normalises": ({"encode": lambda data, _: native().encode(data, "contract")}, {"normalization", "ill-formed"}),
     "always normalises": ({"encode": lambda data, _: native().encode(data, "publisher")}, {"normalization", "ill-formed"}),
-    "ranges too long": ({"encode_spans": shifted_spans}, {"normalization", "origins"}),
+    "ranges too long": ({"encode_spans": shifted_spans}, {"normalization", "counts"}),
     "decodes special tokens always": ({"decode": lambda ids, _: native().decode(ids, "bytes")}, {"decoding"}),
     "refusal with another field": ({"decode": other_position}, {"decoding"}),
     "knows no token": ({"token_id": lambda _: None}, {"decoding"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import queue
@@ -10,7 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 from slm2.artifact import Profile
 from slm2.conformance.protocol import LONGEST_LINE, Call, ProtocolError, call_of, line, outcome_of
@@ -160,16 +161,18 @@ class Process:
     # ---- threads, so that neither side waits for ever ----
 
     def _write(self) -> None:
-        stream: IO[bytes] | None = self._process.stdin
-        assert stream is not None
+        stream = self._process.stdin
+        assert isinstance(stream, io.BufferedWriter)
         try:
             while (request := self._requests.get()) is not None:
-                stream.write(request)
-                if self._requests.empty():
-                    stream.flush()
-            stream.close()
+                rest = memoryview(request)
+                # Past the buffer, which would try again to write what was refused when it is collected.
+                while rest:
+                    rest = rest[stream.raw.write(rest) :]
         except OSError:  # it ended; whoever waits for the answer learns of it
             pass
+        finally:
+            stream.close()
 
     def _read(self) -> None:
         stream = self._process.stdout
