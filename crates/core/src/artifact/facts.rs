@@ -1,4 +1,4 @@
-//! Section 0x60: what the compiler proved. The engine needs none of it, so it is checked and forgotten.
+//! Section 0x60: what the compiler proved of the entries. Whether merging gives one decides what a piece is (contract/tokenizer.md, T-6).
 
 use super::layout::{part, size};
 use crate::error::Error;

@@ -13,7 +13,7 @@ use crate::error_code::ErrorCode;
 
 /// Memory that encoding works in: kept by the caller from one text to the next, one for each thread.
 ///
-/// It takes up to 6 MiB, and while a long piece or run of marks is at hand at most 16 bytes more for each byte of it, counted before or
+/// It takes up to 6.5 MiB, and while a long piece or run of marks is at hand at most 16 bytes more for each byte of it, counted before or
 /// after normalisation, whichever is more. It never changes
 /// what comes out, whichever artifacts it was used with before.
 pub struct Scratch {
