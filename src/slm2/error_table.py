@@ -129,11 +129,12 @@ ErrorCode = Literal[
     "pattern_not_total",
     "pattern_too_large",
     "dependency_missing",
+    "model_mismatch",
+    "model_failed",
+    "cancelled",
     "shared_memory_unavailable",
     "disposed",
     "worker_failed",
-    "model_failed",
-    "cancelled",
 ]
 
 # code -> (names of the fields, message with the fields in braces)
@@ -634,6 +635,18 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("package", "extra"),
         "this needs {package}; install it with: pip install 'slm2[{extra}]'",
     ),
+    "model_mismatch": (
+        ("model", "what", "expected", "found"),
+        "the model {model} does not belong to this contract: {what} is {found}, and {expected} in the contract; use the weights that the artifact was sealed for, or an artifact that is compiled from this model's own files",
+    ),
+    "model_failed": (
+        ("step", "reason"),
+        "the model failed at step {step}: {reason}",
+    ),
+    "cancelled": (
+        ("steps",),
+        "the request was cancelled after {steps} steps",
+    ),
     "shared_memory_unavailable": (
         ("reason",),
         "memory cannot be shared here: {reason}; serve the page cross-origin isolated (COOP same-origin, COEP require-corp), or ask for memory 'plain', which has a copy of the artifact in each worker",
@@ -645,13 +658,5 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "worker_failed": (
         ("reason",),
         "the worker failed: {reason}; start another one",
-    ),
-    "model_failed": (
-        ("step", "reason"),
-        "the model failed at step {step}: {reason}",
-    ),
-    "cancelled": (
-        ("steps",),
-        "the request was cancelled after {steps} steps",
     ),
 }

@@ -377,6 +377,15 @@ namespace Slm2
         /// <summary>Fields: <c>package</c>, <c>extra</c>.</summary>
         public const string DependencyMissing = "dependency_missing";
 
+        /// <summary>Fields: <c>model</c>, <c>what</c>, <c>expected</c>, <c>found</c>.</summary>
+        public const string ModelMismatch = "model_mismatch";
+
+        /// <summary>Fields: <c>step</c>, <c>reason</c>.</summary>
+        public const string ModelFailed = "model_failed";
+
+        /// <summary>Fields: <c>steps</c>.</summary>
+        public const string Cancelled = "cancelled";
+
         /// <summary>Fields: <c>reason</c>.</summary>
         public const string SharedMemoryUnavailable = "shared_memory_unavailable";
 
@@ -385,11 +394,5 @@ namespace Slm2
 
         /// <summary>Fields: <c>reason</c>.</summary>
         public const string WorkerFailed = "worker_failed";
-
-        /// <summary>Fields: <c>step</c>, <c>reason</c>.</summary>
-        public const string ModelFailed = "model_failed";
-
-        /// <summary>Fields: <c>steps</c>.</summary>
-        public const string Cancelled = "cancelled";
     }
 }

@@ -1,0 +1,1 @@
+"""For transformers: ``pip install 'slm2[transformers]'``."""
