@@ -132,6 +132,9 @@ ErrorCode = Literal[
     "model_mismatch",
     "model_failed",
     "cancelled",
+    "document_refused",
+    "corpus_differs",
+    "corpus_output",
     "shared_memory_unavailable",
     "disposed",
     "worker_failed",
@@ -646,6 +649,18 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "cancelled": (
         ("steps",),
         "the request was cancelled after {steps} steps",
+    ),
+    "document_refused": (
+        ("source", "row", "reason_code", "reason"),
+        "row {row} (from 0) of {source} is refused ({reason_code}): {reason}; mend it, or leave such rows out, counted and listed, with on_error 'skip'",
+    ),
+    "corpus_differs": (
+        ("field", "expected", "found"),
+        "the run was begun with another {field}: {expected} is recorded, {found} came; go on with what it was begun with, or write to another folder",
+    ),
+    "corpus_output": (
+        ("path", "reason"),
+        "{path} is not the folder of this corpus: {reason}; nothing in it was changed",
     ),
     "shared_memory_unavailable": (
         ("reason",),
