@@ -652,7 +652,7 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     ),
     "document_refused": (
         ("source", "row", "reason_code", "reason"),
-        "row {row} (from 0) of {source} is refused ({reason_code}): {reason}; mend it, or leave such rows out, counted and listed, with on_error 'skip'",
+        "row {row} (from 0) of {source} is refused ({reason_code}): {reason}; mend it, or say with on_error that such rows are not to end the run",
     ),
     "corpus_differs": (
         ("field", "expected", "found"),

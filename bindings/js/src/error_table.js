@@ -134,7 +134,7 @@ export const ERRORS = {
   model_mismatch: [["model", "what", "expected", "found"], "the model {model} does not belong to this contract: {what} is {found}, and {expected} in the contract; use the weights that the artifact was sealed for, or an artifact that is compiled from this model's own files"],
   model_failed: [["step", "reason"], "the model failed at step {step}: {reason}"],
   cancelled: [["steps"], "the request was cancelled after {steps} steps"],
-  document_refused: [["source", "row", "reason_code", "reason"], "row {row} (from 0) of {source} is refused ({reason_code}): {reason}; mend it, or leave such rows out, counted and listed, with on_error 'skip'"],
+  document_refused: [["source", "row", "reason_code", "reason"], "row {row} (from 0) of {source} is refused ({reason_code}): {reason}; mend it, or say with on_error that such rows are not to end the run"],
   corpus_differs: [["field", "expected", "found"], "the run was begun with another {field}: {expected} is recorded, {found} came; go on with what it was begun with, or write to another folder"],
   corpus_output: [["path", "reason"], "{path} is not the folder of this corpus: {reason}; nothing in it was changed"],
   shared_memory_unavailable: [["reason"], "memory cannot be shared here: {reason}; serve the page cross-origin isolated (COOP same-origin, COEP require-corp), or ask for memory 'plain', which has a copy of the artifact in each worker"],

@@ -24,8 +24,11 @@ _ROWS = 1024
 class TableEncoder:
     """Adds the ids of a column of text to tables of pyarrow: the same ids as :func:`slm2.corpus.encode_corpus` writes.
 
-    Made to be sent to other processes and machines: what travels is the settings, and each process opens the contract once. One whose
-    contract is not that of the process that made the encoder refuses.
+    Made to be sent to other processes and machines: what travels is the settings and the contract's digest, and each process opens the
+    contract once, and refuses to work with another one.
+
+    Attributes:
+        digest: of the contract, as ``Contract.digest`` has it.
     """
 
     def __init__(  # noqa: PLR0913  (one for each setting, by name)
@@ -40,6 +43,7 @@ class TableEncoder:
         artifact: str | None = None,
         profile: Profile = "contract",
         engine: EngineChoice = "auto",
+        digest: str | None = None,
     ) -> None:
         """Open the contract, here too.
 
@@ -54,9 +58,11 @@ class TableEncoder:
             artifact: a path, the same on every machine; None for the one in the package.
             profile: as for :func:`slm2.load`.
             engine: as for :func:`slm2.load`.
+            digest: that the contract must have; None for whichever it has.
 
         Raises:
-            Slm2Error: ``dependency_missing`` without pyarrow; ``invalid_value``; what :func:`slm2.load` raises.
+            Slm2Error: ``dependency_missing`` without pyarrow; ``corpus_differs`` where the digest is another; ``invalid_value``; what
+                :func:`slm2.load` raises.
         """
         pyarrow()
         for name, value, allowed in (("on_error", on_error, get_args(BrokenRow)), ("item", item, get_args(Item))):
@@ -65,9 +71,11 @@ class TableEncoder:
         self._column, self._ids, self._item = column, ids, item
         self._append, self._on_error, self._max_document = append, on_error, max_document
         self._artifact, self._profile, self._engine = artifact, profile, engine
-        self._contract: Contract | None = load(artifact, engine=engine, profile=profile)
-        self._digest = self._contract.digest
-        self._end = ending(self._contract, append)
+        self._contract: Contract | None = None
+        self.digest = digest
+        contract = self._opened()
+        self.digest = contract.digest
+        self._end = ending(contract, append)
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_contract": None}
@@ -76,8 +84,8 @@ class TableEncoder:
         """The table with the column of ids.
 
         Raises:
-            Slm2Error: ``document_refused`` (its row is that of the table); ``corpus_differs`` where this process has another contract than
-                the one that made the encoder; ``invalid_type``, ``invalid_value`` where the column cannot be read or added.
+            Slm2Error: ``document_refused`` (its row is that of the table); ``corpus_differs`` where this process has another contract;
+                ``invalid_type``, ``invalid_value`` where the column cannot be read or added.
         """
         arrow = pyarrow()
         done = []
@@ -89,8 +97,10 @@ class TableEncoder:
 
     def map(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The record batches of a stream, each with the column of ids."""
+        row = 0
         for batch in batches:
-            yield self._encoded(batch, 0)
+            yield self._encoded(batch, row)
+            row += batch.num_rows
 
     def array(self, texts: Any) -> Any:  # noqa: ANN401  (arrays of pyarrow)
         """The ids of an array of texts, as an array of lists."""
@@ -132,8 +142,8 @@ class TableEncoder:
     def _opened(self) -> Contract:
         if self._contract is None:
             contract = load(self._artifact, engine=self._engine, profile=self._profile)
-            if contract.digest != self._digest:
-                raise Slm2Error("corpus_differs", field="artifact", expected=self._digest, found=contract.digest)
+            if self.digest not in (None, contract.digest):
+                raise Slm2Error("corpus_differs", field="artifact", expected=self.digest, found=contract.digest)
             self._contract = contract
         return self._contract
 
