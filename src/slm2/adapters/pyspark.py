@@ -1,4 +1,4 @@
-"""Spark: a column of ids for a data frame, through Arrow, on as many machines as there are. Needs the extra ``pyspark``, on each of them."""
+"""Spark: a column of ids for a data frame, through Arrow, on as many machines as there are; each needs the extra ``pyspark``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def encode_frame(frame: Any, column: str, *, append: str, ids: str = "ids", **se
         A ``pyspark.sql.DataFrame``, which is encoded when it is read, as Spark has it.
 
     Raises:
-        Slm2Error: ``dependency_missing`` without Spark, or what the encoder raises; while it is read, Spark raises its own error, which tells it.
+        Slm2Error: ``dependency_missing`` without Spark, or what the encoder raises; while it is read, Spark raises its
+            own error, which tells it.
     """
     types = _spark("pyspark.sql.types")
     encoder = TableEncoder(column, append=append, ids=ids, item="int32", **settings)

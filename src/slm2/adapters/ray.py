@@ -28,8 +28,8 @@ def encode_dataset(dataset: Any, column: str, *, append: str, actors: int, **set
         A ``ray.data.Dataset``, which is encoded when it is read, as Ray has it.
 
     Raises:
-        Slm2Error: ``dependency_missing`` without Ray Data, or what the encoder raises; while it is read, Ray raises its own error with that as
-            its cause.
+        Slm2Error: ``dependency_missing`` without Ray Data, or what the encoder raises; while it is read, Ray raises its own
+            error, which tells that.
     """
     try:
         data = importlib.import_module("ray.data")
