@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import NoReturn
 
 from slm2.errors import Slm2Error
@@ -12,6 +13,8 @@ from slm2.reference.utf8 import to_utf8
 
 __all__ = ["text_of_line"]
 
+# No number of so few digits without an exponent is too large for a float64.
+_PLAIN_DIGITS = 300
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
@@ -20,10 +23,7 @@ class _UnlikeTheContract(ValueError):
 
 
 def text_of_line(line: bytes, field: str) -> bytes | Slm2Error:
-    """UTF-8 of the member ``field`` of the object that the line is, or why there is none.
-
-    JSON as the contract has it (M-30 to M-38), but for the size of numbers, which nobody asks for here.
-    """
+    """UTF-8 of the member ``field`` of the object that the line is, or why there is none. JSON as the contract has it (M-30 to M-38)."""
     try:
         value = _value(line)
     except Slm2Error as error:
@@ -63,8 +63,9 @@ def _refuse(word: str) -> NoReturn:
 
 
 def _number(digits: str) -> int:
-    """The number is of no use, and making a long one is slow or refused by a setting of the host."""
-    del digits
+    """What the number is is of no use; whether it is one that the contract has, its own reader says where that is not plain to see."""
+    if len(digits) > _PLAIN_DIGITS or not isfinite(float(digits)):
+        raise _UnlikeTheContract
     return 0
 
 
