@@ -21,7 +21,7 @@ def encode_dataset(dataset: Any, column: str, *, append: str, actors: int, **set
         dataset: a ``ray.data.Dataset``.
         column: with the texts.
         append: what ends each document: ``none``, or the name of a special token such as ``endoftext``.
-        actors: how many processes encode, each on one processor.
+        actors: how many processes encode, each on one processor; fewer than there are, or none is left to read the dataset.
         settings: the others of :class:`slm2.corpus.TableEncoder`.
 
     Returns:

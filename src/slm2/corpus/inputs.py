@@ -107,7 +107,8 @@ def _unpacked(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
         with gzip.GzipFile(fileobj=file) as stream:
             yield stream  # type: ignore[misc]  # reads like one
     elif path.endswith(".zst"):
-        with closing(pyarrow().CompressedInputStream(file, "zstd")) as stream:
+        own = os.fdopen(os.dup(file.fileno()), "rb")  # pyarrow closes what it read from
+        with own, closing(pyarrow().CompressedInputStream(own, "zstd")) as stream:
             yield stream
     else:
         yield file
