@@ -80,7 +80,9 @@ class Clock:
 
 def run_slm2(source: Path, output: Path, threads: int) -> Figures:
     """Seconds of all of it."""
-    from slm2.corpus import CorpusOptions, encode_corpus  # noqa: PLC0415  (in a process of its own)
+    import pyarrow.ipc  # noqa: F401, PLC0415  (imported when it is used, else)
+
+    from slm2.corpus import CorpusOptions, encode_corpus  # noqa: PLC0415
 
     begin = Clock.now()
     contract = slm2.load(engine="native", profile="publisher")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy
 
 import documents
+from machine import ROOT
 from slm2.corpus import CorpusOptions, read_shards
 from slm2.corpus.storage import Storage
 
@@ -118,3 +121,13 @@ def shard_documents(path: Path) -> list[list[int]]:
         assert (shard.ids.dtype, shard.offsets.dtype) == (numpy.dtype("<u4"), numpy.dtype("<u8"))
         found += [shard[number].tolist() for number in range(len(shard))]
     return found
+
+
+def run_page_example(heading: str) -> None:
+    """The one example under a heading of docs/corpus.md that needs the libraries of adapters prints what it shows."""
+    section = (ROOT / "docs" / "corpus.md").read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    (example,) = re.findall(r"^```pycon adapters\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    report: list[str] = []
+    results = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(example, {}, heading, None, 0), out=report.append)
+    assert results.attempted > 4
+    assert results.failed == 0, "".join(report)

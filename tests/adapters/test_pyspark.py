@@ -9,7 +9,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import slm2
-from corpora import options, shard_documents, texts, write_lines
+from corpora import options, run_page_example, shard_documents, texts, write_lines
 from slm2.adapters.pyspark import encode_frame, ids_udf
 from slm2.corpus import encode_corpus
 from slm2.errors import Slm2Error
@@ -62,6 +62,11 @@ def test_a_broken_row_is_told_or_marked(spark):
     assert marked[1]["refused"] == "missing_field: text is required and was not given"
     with pytest.raises(PythonException, match="row 1 \\(from 0\\) of column text is refused \\(missing_field\\)"):
         encode_frame(frame, "text", append="none").collect()
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_page_shows_what_happens():
+    run_page_example("Spark")
 
 
 def test_without_spark_the_error_names_the_extra(monkeypatch):

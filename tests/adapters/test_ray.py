@@ -11,10 +11,9 @@ import pyarrow
 import pytest
 import ray
 import ray.data
-from pyarrow import parquet
 
 import slm2
-from corpora import options, shard_documents, texts, write_lines
+from corpora import options, run_page_example, shard_documents, texts, write_lines
 from slm2.adapters.ray import TableEncoder, encode_dataset
 from slm2.corpus import encode_corpus
 from slm2.errors import Slm2Error
@@ -30,7 +29,7 @@ ROWS = texts(6, 300)
 
 @pytest.fixture(scope="module")
 def cluster():
-    """One node, gone in the end, with a processor for each actor and two for what reads; its folder's name is short, since sockets are in it."""
+    """One node with two processors beside those of two actors; the name of its folder is short, since sockets are in it."""
     place = tempfile.mkdtemp(prefix="ray")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
@@ -52,14 +51,12 @@ def cluster():
 @pytest.mark.usefixtures("cluster")
 def test_ids_are_those_of_the_plain_function(tmp_path):
     encode_corpus(slm2.load(engine="native"), [write_lines(tmp_path / "a.txt", ROWS)], tmp_path / "out", options())
-    for part in range(4):
-        numbers = range(part * 75, part * 75 + 75)
-        parquet.write_table(pyarrow.table({"n": numbers, "text": [ROWS[n] for n in numbers]}), tmp_path / f"{part}.parquet")
-    dataset = ray.data.read_parquet([str(tmp_path / f"{part}.parquet") for part in range(4)])
-    table = pyarrow.concat_tables(ray.get(encode_dataset(dataset, "text", append="endoftext", actors=2).to_arrow_refs())).sort_by("n")
-    assert table.schema.field("ids").type == pyarrow.list_(pyarrow.field("item", pyarrow.uint32(), nullable=False))
-    assert table.column("text").to_pylist() == ROWS
-    assert table.column("ids").to_pylist() == shard_documents(tmp_path / "out")
+    table = pyarrow.table({"n": range(len(ROWS)), "text": ROWS})
+    dataset = ray.data.from_arrow([table.slice(at, 75) for at in range(0, len(ROWS), 75)])
+    done = pyarrow.concat_tables(ray.get(encode_dataset(dataset, "text", append="endoftext", actors=2).to_arrow_refs())).sort_by("n")
+    assert done.schema.field("ids").type == pyarrow.list_(pyarrow.field("item", pyarrow.uint32(), nullable=False))
+    assert done.drop_columns("ids").equals(table)
+    assert done.column("ids").to_pylist() == shard_documents(tmp_path / "out")
 
 
 @pytest.mark.usefixtures("cluster")
@@ -74,6 +71,11 @@ def test_the_class_is_one_that_map_batches_takes_and_a_broken_row_is_told():
     refusing = dataset.map_batches(TableEncoder, fn_constructor_kwargs=settings, batch_format="pyarrow", compute=one)
     with pytest.raises(ray.exceptions.RayTaskError, match=r"row 1 \(from 0\) of column text is refused"):
         refusing.take_all()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_page_shows_what_happens():
+    run_page_example("Ray Data")
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch):
