@@ -129,7 +129,9 @@ def set_up(check: Check) -> bool:
             check.run("make .venv-check", sys.executable, "-m", "venv", "--clear", VENV)
             # Older ones cannot install dependency groups.
             and check.run("install pip", PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-            and check.run("install tools", PYTHON, "-m", "pip", "install", "--quiet", "--group", "test", "--group", "lint")
+            and check.run(
+                "install tools", PYTHON, "-m", "pip", "install", "--quiet", "--group", "test", "--group", "lint", "--group", "docs"
+            )
             and check.run("install oracle", PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--group", "oracle")
         )
         if not made:
@@ -241,11 +243,17 @@ def hosts(check: Check) -> None:
         check.run("slm2 verify --tier 3 --host all", BIN / "slm2", "verify", "--tier", "3", "--host", "all", "--source", PUBLISHER, *files)
 
 
+def docs(check: Check) -> None:
+    """The documentation site, warnings and broken links being errors; its examples are run by tests/docs, in the stage tests."""
+    check.run("build the site, check its links", PYTHON, "tools/build_site.py")
+
+
 STAGES: dict[str, Callable[[Check], None]] = {
     "lint": lint,
     "rust": rust,
     "fuzz": fuzz,
     "stubs": stubs,
+    "docs": docs,
     "tests": tests,
     "web": web,
     "hosts": hosts,
