@@ -133,6 +133,11 @@ ErrorCode = Literal[
     "context_full",
     "model_failed",
     "cancelled",
+    "model_unsupported",
+    "server_unreachable",
+    "server_timeout",
+    "server_refused",
+    "server_reply",
     "shared_memory_unavailable",
     "disposed",
     "worker_failed",
@@ -651,6 +656,26 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "cancelled": (
         ("steps",),
         "the request was cancelled after {steps} steps",
+    ),
+    "model_unsupported": (
+        ("model", "reason"),
+        "the model {model} cannot be used: {reason}",
+    ),
+    "server_unreachable": (
+        ("server", "reason"),
+        "the server {server} cannot be reached, or cut the connection: {reason}; nothing of the step counts, and it can be tried again",
+    ),
+    "server_timeout": (
+        ("server", "seconds"),
+        "the server {server} sent nothing for {seconds} s; nothing of the step counts, and it can be tried again, with a longer timeout where the model is slow",
+    ),
+    "server_refused": (
+        ("server", "status", "reason"),
+        "the server {server} answered with status {status}: {reason}",
+    ),
+    "server_reply": (
+        ("server", "expected", "found"),
+        "the server {server} answered what cannot be used: expected {expected}; {found} came",
     ),
     "shared_memory_unavailable": (
         ("reason",),
