@@ -130,6 +130,7 @@ ErrorCode = Literal[
     "pattern_too_large",
     "dependency_missing",
     "model_mismatch",
+    "context_full",
     "model_failed",
     "cancelled",
     "model_unsupported",
@@ -643,6 +644,10 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "model_mismatch": (
         ("model", "what", "expected", "found"),
         "the model {model} does not belong to this contract: {what} is {found}, and {expected} in the contract; use the weights that the artifact was sealed for, or an artifact that is compiled from this model's own files",
+    ),
+    "context_full": (
+        ("tokens", "reserve", "context"),
+        "the prompt has {tokens} tokens; with {reserve} reserved for the reply they do not fit in a window of {context}; begin another conversation, allow the reply fewer tokens, or give a larger window where the model has one",
     ),
     "model_failed": (
         ("step", "reason"),

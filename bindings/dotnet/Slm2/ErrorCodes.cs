@@ -380,6 +380,9 @@ namespace Slm2
         /// <summary>Fields: <c>model</c>, <c>what</c>, <c>expected</c>, <c>found</c>.</summary>
         public const string ModelMismatch = "model_mismatch";
 
+        /// <summary>Fields: <c>tokens</c>, <c>reserve</c>, <c>context</c>.</summary>
+        public const string ContextFull = "context_full";
+
         /// <summary>Fields: <c>step</c>, <c>reason</c>.</summary>
         public const string ModelFailed = "model_failed";
 
