@@ -175,7 +175,7 @@ def generate(model: Qwen3ForCausalLM, body: dict[str, Any]) -> Iterator[tuple[in
     generator = torch.Generator().manual_seed(body["seed"])
     for step in range(body["max_tokens"]):
         with torch.no_grad():
-            row = model(torch.tensor([ids]), use_cache=False).logits[0, -1]
+            row = model(torch.tensor([ids]), use_cache=False, logits_to_keep=1).logits[0, -1]
         for token, bias in body["logit_bias"].items():
             row[int(token)] += bias
         if body["temperature"] == 0:
