@@ -151,7 +151,8 @@ def lint(check: Check) -> None:
     check.run("mypy --strict", BIN / "mypy", "--strict")
     check.run("layers", BIN / "lint-imports")
     check.run("generated files", PYTHON, "tools/generate_errors.py", "--check")
-    check.run("versions", PYTHON, "tools/check_versions.py")
+    check.run("versions", PYTHON, "tools/set_version.py", "--check")
+    check.run("third-party notices", PYTHON, "tools/generate_notices.py", "--check")
 
 
 def rust(check: Check) -> None:
