@@ -31,6 +31,7 @@ PYTHON = str(BIN / "python")
 STAMP = VENV / "made-from"
 PUBLISHER = ROOT / ".cache" / "publisher"
 JUNIT = ROOT / ".cache" / "check" / "pytest.xml"
+RELEASE_JUNIT = ROOT / ".cache" / "check" / "release.xml"
 
 # Tool and the reason it is needed; the part after a space is a cargo subcommand.
 TOOLS = {
@@ -67,6 +68,7 @@ class Check:
     counts: Counts = field(default_factory=Counts)
     failures: list[str] = field(default_factory=list)
     page_built: bool | None = None
+    dotnet_built: bool | None = None
 
     def run(self, title: str, *command: str | Path, live: bool = False, count: Callable[[str], Counts] | None = None) -> bool:
         """Run a command from the root, print its name, verdict and seconds, and its output where it failed.
@@ -129,7 +131,9 @@ def set_up(check: Check) -> bool:
             check.run("make .venv-check", sys.executable, "-m", "venv", "--clear", VENV)
             # Older ones cannot install dependency groups.
             and check.run("install pip", PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-            and check.run("install tools", PYTHON, "-m", "pip", "install", "--quiet", "--group", "test", "--group", "lint")
+            and check.run(
+                "install tools", PYTHON, "-m", "pip", "install", "--quiet", "--group", "test", "--group", "lint", "--group", "packages"
+            )
             and check.run("install oracle", PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--group", "oracle")
         )
         if not made:
@@ -197,13 +201,13 @@ def stubs(check: Check) -> None:
 
 
 def tests(check: Check) -> None:
-    """Everything under tests/, against the installed package."""
+    """Everything under tests/ but the packages', against the installed package."""
     workers = str(min(os.cpu_count() or 1, MAX_WORKERS))
-    options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}"]
+    options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}", "--ignore=tests/release"]
     JUNIT.unlink(missing_ok=True)
     check.run("build slm2.wasm", PYTHON, "tools/build_wasm.py", "--only", "plain")
     check.run("build the C library", "cargo", "build", "--release", "--package", "slm2-capi", "--locked", "--quiet")
-    check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts())
+    check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts(JUNIT))
 
 
 def build_page(check: Check) -> bool:
@@ -216,6 +220,13 @@ def build_page(check: Check) -> bool:
             and check.run("find or unpack Chromium", PYTHON, "tools/fetch_chromium.py")
         )
     return check.page_built
+
+
+def build_dotnet(check: Check) -> bool:
+    """The .NET binding with its testee, once for the stages that need it."""
+    if check.dotnet_built is None:
+        check.dotnet_built = check.run("build the .NET binding and its testee", PYTHON, "tools/build_dotnet.py")
+    return check.dotnet_built
 
 
 def web(check: Check) -> None:
@@ -232,7 +243,7 @@ def hosts(check: Check) -> None:
     built = [
         check.run("build the testee of Rust", "cargo", "build", "--release", "--locked", "--quiet", "--package", "slm2-testee"),
         check.run("build the testee of C", PYTHON, "tools/build_c.py"),
-        check.run("build the testee of .NET", PYTHON, "tools/build_dotnet.py"),
+        build_dotnet(check),
         build_page(check),
     ]
     if all(built):
@@ -240,6 +251,18 @@ def hosts(check: Check) -> None:
         report.parent.mkdir(parents=True, exist_ok=True)
         files = ("--json", report.with_suffix(".json"), "--html", report.with_suffix(".html"))
         check.run("slm2 verify --tier 3 --host all", BIN / "slm2", "verify", "--tier", "3", "--host", "all", "--source", PUBLISHER, *files)
+
+
+def packages(check: Check) -> None:
+    """What a release consists of: built, and each installed into an empty project that is asked a vector."""
+    folder = ROOT / ".cache" / "check" / "packages"
+    if not (build_page(check) and build_dotnet(check)):
+        return
+    if check.run("build wheel, sdist, npm tarball, crates, NuGet package", PYTHON, "tools/build_packages.py", folder, "--reuse"):
+        RELEASE_JUNIT.unlink(missing_ok=True)
+        os.environ["SLM2_PACKAGES"] = str(folder)
+        options = ("-n", "2", "--dist", "loadgroup", f"--junitxml={RELEASE_JUNIT}", "tests/release")
+        check.run("pytest tests/release", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts(RELEASE_JUNIT))
 
 
 STAGES: dict[str, Callable[[Check], None]] = {
@@ -250,6 +273,7 @@ STAGES: dict[str, Callable[[Check], None]] = {
     "tests": tests,
     "web": web,
     "hosts": hosts,
+    "packages": packages,
 }
 
 
@@ -265,12 +289,12 @@ def node_counts(output: str) -> Counts:
     return Counts(number.get("pass", 0), number.get("fail", 0) + number.get("cancelled", 0), number.get("skipped", 0))
 
 
-def junit_counts() -> Counts:
+def junit_counts(report: Path) -> Counts:
     """The numbers of pytest's report; none where pytest ended before it wrote one."""
-    if not JUNIT.exists():
+    if not report.exists():
         return Counts()
     total = Counts()
-    for suite in ElementTree.parse(JUNIT).getroot().iter("testsuite"):
+    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
         number = {name: int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")}
         failed = number["failures"] + number["errors"]
         total += Counts(number["tests"] - failed - number["skipped"], failed, number["skipped"])

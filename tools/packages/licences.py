@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from license_expression import LicenseExpression, get_spdx_licensing
 
 # Permissive ones, whose conditions the notices meet. An addition is a decision: read the licence first.
@@ -27,6 +29,7 @@ def normal(expression: str) -> str:
     return " OR ".join(part.strip() for part in expression.split("/"))
 
 
+@cache
 def is_allowed(expression: str) -> bool:
     """Whether it leaves a choice of allowed licences alone.
 

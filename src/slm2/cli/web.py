@@ -31,7 +31,8 @@ _ALWAYS = {
     "Referrer-Policy": "no-referrer",
 }
 _NOT_BUILT = (
-    "; published wheels have the page, an install from source has not: run `python tools/build_web.py` in a checkout, then `slm2 web target/web`"
+    "; published wheels have the page, an install from source has not: "
+    "run `python tools/build_web.py` in a checkout, then `slm2 web target/web` there"
 )
 # With these a page may share memory with its workers.
 _ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
