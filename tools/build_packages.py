@@ -5,9 +5,9 @@ python tools/build_packages.py OUTPUT --only wheel,crate     these kinds
 python tools/build_packages.py OUTPUT --reuse                of the modules, page and assemblies that other tools have built already
 
 Beside each package lies its bill of materials (`.cdx.json`, CycloneDX); SHA256SUMS has the digests of all, RELEASE-NOTES.md what changed.
-The same commit, compilers and SOURCE_DATE_EPOCH (where it is not set: the time of the commit) give the same bytes, but for the assembly in
-the NuGet package, in which its compiler writes a number that it draws. Needs the dependency group `packages` of pyproject.toml, cargo,
-npm, and what tools/build_wasm.py and tools/build_dotnet.py need. How a release is made: docs/releasing.md.
+The same commit, compilers and SOURCE_DATE_EPOCH (where it is not set: the time of the commit) give the same bytes. Needs the dependency
+group `packages` of pyproject.toml, cargo, npm, and what tools/build_wasm.py and tools/build_dotnet.py need. How a release is made:
+docs/releasing.md.
 """
 
 from __future__ import annotations
