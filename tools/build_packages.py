@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # tools/ is imported by that name, also where this runs as a script
 
 from tools.packages import dotnet, javascript, python, rust  # noqa: E402
+from tools.packages.archives import read_tar, read_zip  # noqa: E402
 from tools.packages.crates import host  # noqa: E402
 from tools.packages.project import ARTIFACT, Build, PackageError, epoch, run, version  # noqa: E402
 from tools.release_notes import notes  # noqa: E402
@@ -45,6 +46,24 @@ MAKERS = {
 }
 
 
+def own_paths() -> dict[str, Path]:
+    """Folders of this machine that a compiler writes into what it makes, by what stands for them."""
+    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    return {"/cargo": cargo, "/src": ROOT, "/rust": Path(run("rustc", "--print", "sysroot").strip(), "lib", "rustlib", "src", "rust")}
+
+
+def refuse_paths(package: Path) -> None:
+    """See that no file of a package names such a folder.
+
+    Raises:
+        PackageError: one does.
+    """
+    entries = read_zip(package) if package.suffix in (".whl", ".nupkg") else read_tar(package)
+    paths = [str(path).encode() for path in own_paths().values()]
+    if found := [name for name, content in entries.items() if any(path in content for path in paths)]:
+        raise PackageError(f"{package.name} names folders of this machine, in {', '.join(found)}")
+
+
 def prepare(kinds: Sequence[str]) -> None:
     """Build the parts as they are published: from a clean checkout, and without a path of this machine in them.
 
@@ -53,10 +72,7 @@ def prepare(kinds: Sequence[str]) -> None:
     """
     if changed := run("git", "status", "--porcelain"):
         raise PackageError(f"what is published is what is committed; these files differ:\n{changed}")
-    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    library = Path(run("rustc", "--print", "sysroot").strip(), "lib", "rustlib", "src", "rust")
-    replaced = ((cargo, "/cargo"), (ROOT, "/src"), (library, "/rust"))
-    flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in replaced)
+    flags = " ".join(f"--remap-path-prefix={path}={name}" for name, path in own_paths().items())
     # For this platform alone: the flags of the modules are tools/build_wasm.py's.
     os.environ[f"CARGO_TARGET_{host().upper().replace('-', '_')}_RUSTFLAGS"] = flags
     if {"wheel", "npm"} & set(kinds):
@@ -99,6 +115,8 @@ def main() -> int:
         build.output.mkdir(parents=True)
         for kind in arguments.only:
             for path, bill in KINDS[kind](build):
+                if not build.reuse:
+                    refuse_paths(path)
                 path.with_name(f"{path.name}.cdx.json").write_bytes(bill)
                 print(f"{path.name}: {path.stat().st_size:,} bytes", flush=True)
         finish(build.output)

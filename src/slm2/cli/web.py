@@ -18,8 +18,8 @@ from slm2.errors import Slm2Error
 _DATA = Path(__file__).parents[1] / "data"
 _ARTIFACT = _DATA / EMBEDDED
 # In an installed wheel, then in a checkout where tools/build_web.py wrote it.
-_PACKAGED = _DATA / "web"
-_BUILT = Path(__file__).parents[3] / "target" / "web"
+PACKAGED = _DATA / "web"
+BUILT = Path(__file__).parents[3] / "target" / "web"
 
 # Nothing but files of this server is loaded, by the page or by what it runs.
 _POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
@@ -65,7 +65,7 @@ def _site(given: str | None) -> Path:
     Raises:
         Slm2Error: ``file_unreadable``.
     """
-    tried = [Path(given)] if given is not None else [_PACKAGED, _BUILT]
+    tried = [Path(given)] if given is not None else [PACKAGED, BUILT]
     for folder in tried:
         if (folder / "index.html").is_file():
             return folder
@@ -104,7 +104,7 @@ class _Handler(SimpleHTTPRequestHandler):
     def translate_path(self, path: str) -> str:
         """The file; a wheel holds the artifact once, outside the page."""
         found = super().translate_path(path)
-        return str(_ARTIFACT) if Path(found) == _PACKAGED / "data" / _ARTIFACT.name else found
+        return str(_ARTIFACT) if Path(found) == PACKAGED / "data" / _ARTIFACT.name else found
 
     def list_directory(self, path: str | os.PathLike[str]) -> None:
         """Refuse."""
