@@ -50,6 +50,7 @@ myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 smartquotes = False
 
 autodoc_member_order = "bysource"
+autoclass_content = "both"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
 napoleon_google_docstring = True
@@ -66,6 +67,6 @@ html_copy_source = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 # Prompts and outputs are shown, and only what is typed is copied.
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_text = r">>> |\.\.\. ?|\$ |> "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True

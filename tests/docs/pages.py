@@ -6,6 +6,7 @@ import re
 import runpy
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from textwrap import dedent
 
 from machine import ROOT, checkout_files
 
@@ -14,9 +15,9 @@ PAGES = [name for name in checkout_files() if name.endswith(".md")]
 SITE = runpy.run_path(str(ROOT / "docs" / "conf.py"))["include_patterns"]
 SITE_PAGES = [page for page in PAGES if any(fnmatch(page, pattern) for pattern in SITE)]
 
-# A block, with a comment before it that says why it is not run here.
+# A block, with a comment before it that says why it is not run here; both may be indented, in a list.
 BLOCK = re.compile(
-    r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n+)?```(?P<language>[\w+,-]+)(?P<adapters> adapters)?\n(?P<text>.*?)^```$",
+    r"^(?: *<!-- not run: (?P<reason>[^>]+) -->\n+)?(?P<indent> *)```(?P<language>[\w+,-]+)(?P<adapters> adapters)?\n(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -45,7 +46,7 @@ def blocks_of(page: str) -> list[Block]:
     for match in BLOCK.finditer(text):
         after = re.match(r"\n+prints\n+```text\n(.*?)^```$", text[match.end() :], re.MULTILINE | re.DOTALL)
         not_run = "tests/adapters runs it" if match["adapters"] else match["reason"]
-        found.append(Block(match["language"], match["text"], not_run, after[1] if after else None))
+        found.append(Block(match["language"], dedent(match["text"]), not_run, after[1] if after else None))
     return found
 
 
