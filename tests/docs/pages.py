@@ -17,7 +17,8 @@ SITE_PAGES = [page for page in PAGES if any(fnmatch(page, pattern) for pattern i
 
 # A block, with a comment before it that says why it is not run here; both may be indented, in a list.
 BLOCK = re.compile(
-    r"^(?: *<!-- not run: (?P<reason>[^>]+) -->\n+)?(?P<indent> *)```(?P<language>[\w+,-]+)(?P<adapters> adapters)?\n(?P<text>.*?)^(?P=indent)```$",
+    r"^(?: *<!-- not run: (?P<reason>[^>]+) -->\n+)?(?P<indent> *)"
+    r"```(?P<language>[\w+,-]+)(?P<adapters> adapters)?\n(?P<text>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 
