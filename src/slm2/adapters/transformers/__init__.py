@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from slm2.adapters.transformers.sampler import Slm2LogitsProcessor
+    from slm2.adapters.transformers.source import TransformersSource
     from slm2.adapters.transformers.tokenizer import Slm2Tokenizer
 
-__all__ = ["Slm2LogitsProcessor", "Slm2Tokenizer"]
+__all__ = ["Slm2LogitsProcessor", "Slm2Tokenizer", "TransformersSource"]
 
-_MODULES = {"Slm2LogitsProcessor": "sampler", "Slm2Tokenizer": "tokenizer"}
+_MODULES = {"Slm2LogitsProcessor": "sampler", "Slm2Tokenizer": "tokenizer", "TransformersSource": "source"}
 
 
 def __getattr__(name: str) -> object:
