@@ -149,9 +149,17 @@ def _facts_of(model: Any) -> ModelFacts:  # noqa: ANN401  (a PreTrainedModel)
 
 
 def open_model(place: str) -> TransformersSource:
-    """The model of ``--model transformers:PLACE``: the folder of a checkpoint.
+    """The model of ``--model transformers:PLACE``: the folder of a checkpoint, without the bar that transformers shows for its weights.
 
     Raises:
         Slm2Error: as :meth:`TransformersSource.from_pretrained`.
     """
-    return TransformersSource.from_pretrained(place)
+    library("torch", "torch", "transformers")  # without it transformers is imported all the same, and complains on stderr
+    logs = library("transformers.utils.logging", "transformers", "transformers")
+    shown = logs.is_progress_bar_enabled()
+    logs.disable_progress_bar()
+    try:
+        return TransformersSource.from_pretrained(place)
+    finally:
+        if shown:
+            logs.enable_progress_bar()
