@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/v1/models":
-            models = [{"id": name, "object": "model", "max_model_len": 512} for name in self.server.names]
+            models = [{"id": name, "object": "model", "max_model_len": 40_960} for name in self.server.names]
             self.answer(200, {"object": "list", "data": models})
         else:
             self.answer(404, {"error": {"message": "no such route", "code": 404}})
@@ -73,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/tokenize" and self.server.fault != "no tokenize":
             ids = self.server.tokenizer.encode(body["prompt"], add_special_tokens=body["add_special_tokens"]).ids
-            self.answer(200, {"count": len(ids), "max_model_len": 512, "tokens": ids})
+            self.answer(200, {"count": len(ids), "max_model_len": 40_960, "tokens": ids})
         elif self.path == "/v1/completions":
             self.server.requests.append(body)
             self.complete(body)

@@ -12,7 +12,7 @@ from transformers import Qwen3ForCausalLM
 
 import slm2
 from adapters import checkpoints, gguf_checkpoint, onnx_checkpoint
-from slm2.adapters import llama_cpp, onnxruntime
+from slm2.adapters import llama_cpp, onnxruntime, open_model
 from slm2.adapters.llama_cpp import LlamaCppSource
 from slm2.adapters.model_files import facts_of_directory
 from slm2.adapters.onnxruntime import OnnxSource
@@ -137,8 +137,17 @@ def test_options_of_llama_cpp(gguf_file: Path, options: dict[str, object], field
     assert (refused.value.code, refused.value.fields["field"]) == ("invalid_value", field)
 
 
+def test_the_context_of_a_place(gguf_file: Path) -> None:
+    with open_model(f"llama-cpp:{gguf_file}#256") as source:
+        assert source.model.context == 256
+    with pytest.raises(slm2.Slm2Error) as refused:
+        open_model(f"llama-cpp:{gguf_file}#many")
+    assert refused.value.fields["field"] == "model"
+
+
 def test_a_closed_source_says_so(gguf_file: Path) -> None:
     source = llama_cpp.open_model(str(gguf_file))
+    assert source.model.context == 32_768
     source.logits(keep=0, append=[1])
     source.close()
     source.close()

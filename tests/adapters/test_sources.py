@@ -16,6 +16,7 @@ import slm2
 from adapters import checkpoints
 from slm2.adapters.llama_cpp import LlamaCppSource
 from slm2.adapters.onnxruntime import OnnxSource
+from slm2.adapters.transformers.source import TransformersSource
 from slm2.logits_source import LogitsSource, check_model
 
 # Of logits whose standard deviation is 2.5. Orders of addition differ between one id at a time and many, and between programs:
@@ -23,15 +24,16 @@ from slm2.logits_source import LogitsSource, check_model
 TOLERANCE = 1e-4
 # llama.cpp's own default rounds keys, values and what attention computes to float16.
 TOLERANCE_FLOAT16 = 0.1
-KINDS = ("onnxruntime", "llama-cpp", "llama-cpp float16")
+KINDS = ("transformers", "onnxruntime", "llama-cpp", "llama-cpp float16")
 LONGEST = 700
 
 
 @pytest.fixture(scope="module")
-def open_source(onnx_file: Path, gguf_file: Path) -> Iterator[Callable[[str], LogitsSource]]:
+def open_source(checkpoint: Path, onnx_file: Path, gguf_file: Path) -> Iterator[Callable[[str], LogitsSource]]:
     """Each kind of source, made once."""
     made: dict[str, LogitsSource] = {}
     makers: dict[str, Callable[[], LogitsSource]] = {
+        "transformers": lambda: TransformersSource.from_pretrained(checkpoint),
         "onnxruntime": lambda: OnnxSource.open(onnx_file, threads=1),
         "llama-cpp": lambda: LlamaCppSource.open(gguf_file, context=1024, threads=1, cache="float32"),
         "llama-cpp float16": lambda: LlamaCppSource.open(gguf_file, context=1024, threads=1),
