@@ -49,8 +49,6 @@ myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 # Words between dashes and quotes stay as they are written.
 smartquotes = False
 
-# Not among the pinned tools, being large; the adapters' pages need its name alone.
-autodoc_mock_imports = ["torch"]
 autodoc_member_order = "bysource"
 autoclass_content = "both"
 autodoc_typehints = "signature"
