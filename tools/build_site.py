@@ -63,7 +63,7 @@ def main() -> int:
     strict = ("--fail-on-warning", "--keep-going", "--quiet", "--fresh-env", "--jobs", str(min(os.cpu_count() or 1, 4)))
     folders = ("--conf-dir", str(ROOT / "docs"), "--doctree-dir", str(output.with_name(f"{output.name}-doctrees")))
     command = [sys.executable, "-m", "sphinx", "--builder", "html", *strict, *folders, str(ROOT), str(output)]
-    built = subprocess.run(command, cwd=ROOT, check=False)
+    built = subprocess.run(command, cwd=ROOT, env={**os.environ, "TRANSFORMERS_VERBOSITY": "error"}, check=False)
     if built.returncode != 0:
         return built.returncode
     (output / "index.html").write_text(START, encoding="utf-8")
