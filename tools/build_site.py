@@ -27,7 +27,7 @@ class Page(HTMLParser):
 
     def __init__(self, file: Path) -> None:
         super().__init__()
-        self.targets: list[str] = []
+        self.targets: list[tuple[str, str]] = []
         self.anchors = {""}
         self.feed(file.read_text(encoding="utf-8"))
 
@@ -36,7 +36,7 @@ class Page(HTMLParser):
         named = dict(attrs)
         self.anchors |= {value for key in ("id", "name") if (value := named.get(key))}
         if target := named.get(LINKS.get(tag, "")):
-            self.targets.append(target)
+            self.targets.append((tag, target))
 
 
 def broken_links(site: Path) -> list[str]:
@@ -44,9 +44,11 @@ def broken_links(site: Path) -> list[str]:
     pages = {file: Page(file) for file in site.rglob("*.html")}
     broken = []
     for file, page in pages.items():
-        for target in page.targets:
+        for tag, target in page.targets:
             parts = urlsplit(target)
             if parts.scheme or parts.netloc:
+                if tag != "a" and parts.scheme != "data":
+                    broken.append(f"{file.relative_to(site)}: {target} would be loaded from elsewhere")
                 continue
             aim = (file.parent / unquote(parts.path)).resolve() if parts.path else file
             known = pages[aim].anchors if aim in pages else None
