@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -36,8 +37,6 @@ LLAMA_OPTIONS = {
     "GGML_LLAMAFILE": "OFF",
     "CMAKE_C_FLAGS_RELEASE": "-O1",
     "CMAKE_CXX_FLAGS_RELEASE": "-O1",
-    # Read after llama.cpp's own project() line; see the file.
-    "CMAKE_PROJECT_llama.cpp_INCLUDE": CMAKE.as_posix(),
 }
 
 
@@ -48,16 +47,26 @@ def pip(*arguments: str | Path) -> None:
     print(f"pip {' '.join(map(str, arguments[:2]))} ... {time.perf_counter() - start:.1f} s", flush=True)
 
 
+def group() -> str:
+    """The lines of the dependency group; a change elsewhere in pyproject.toml makes nothing anew, as it would take minutes."""
+    found = re.search(r"^adapters = \[\n(.*?)^\]$", PYPROJECT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    if found is None:
+        sys.exit("pyproject.toml has no dependency group adapters")
+    return found[1]
+
+
 def llama_wheel() -> Path:
     """The folder that has the compiled wheel of llama-cpp-python; compiled where it is not there yet."""
-    pinned = re.search(r'"(llama-cpp-python==[\d.]+)"', PYPROJECT.read_text(encoding="utf-8"))
+    pinned = re.search(r'"(llama-cpp-python==[\d.]+)"', group())
     if pinned is None:
-        sys.exit("pyproject.toml pins no llama-cpp-python==N")
-    options = " ".join(f"{name}={value}" for name, value in sorted(LLAMA_OPTIONS.items()))
-    key = hashlib.sha256(f"{pinned[1]} {sys.platform} {options} {CMAKE.read_text()}".encode()).hexdigest()[:16]
+        sys.exit("the dependency group adapters pins no llama-cpp-python==N")
+    made_from = f"{pinned[1]} {sys.platform} {platform.machine()} {sorted(LLAMA_OPTIONS.items())} {CMAKE.read_text(encoding='utf-8')}"
+    key = hashlib.sha256(made_from.encode()).hexdigest()[:16]
     folder = WHEELS / key
     if not list(folder.glob("*.whl")):
-        settings = [f"--config-settings=cmake.define.{name}={value}" for name, value in LLAMA_OPTIONS.items()]
+        # The file is read after llama.cpp's own project() line.
+        options = {**LLAMA_OPTIONS, "CMAKE_PROJECT_llama.cpp_INCLUDE": CMAKE.as_posix()}
+        settings = [f"--config-settings=cmake.define.{name}={value}" for name, value in options.items()]
         pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", *settings, pinned[1])
     return folder
 
@@ -74,7 +83,7 @@ def make(wanted: str) -> None:
 
 def main() -> int:
     """Make what differs; the exit status."""
-    wanted = f"{sys.version} {hashlib.sha256(PYPROJECT.read_bytes()).hexdigest()}"
+    wanted = f"{sys.version} {hashlib.sha256(group().encode()).hexdigest()}"
     if not STAMP.exists() or STAMP.read_text() != wanted:
         make(wanted)
     # setuptools would put what an earlier build left there into the wheel.
