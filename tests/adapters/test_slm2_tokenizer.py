@@ -8,13 +8,16 @@ import pickle
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+import tokenizers
 import torch
 from jinja2.exceptions import TemplateError
+from torch.utils.data import DataLoader
 from transformers import (
     AutoModelForCausalLM,
     DataCollatorForLanguageModeling,
@@ -27,7 +30,7 @@ from transformers import (
 from transformers.utils.chat_template_utils import render_jinja_template
 
 import slm2
-from adapters import publisher_tokenizer
+from adapters import publisher_tokenizer, tokenizer_calls
 from publisher import tokenizer_json
 from slm2.adapters.transformers import Slm2Tokenizer
 from slm2.adapters.transformers.tokenizer_files import difference
@@ -359,3 +362,23 @@ def test_streamers(literal: Slm2Tokenizer, checkpoint: Path, capsys: pytest.Capt
     thread.start()
     assert "".join(streamer) == expected
     thread.join()
+
+
+# ---- where the ids come from ----
+
+
+@pytest.mark.filterwarnings("ignore:special_text='parse':UserWarning")
+def test_the_engine_is_all_there_is(literal: Slm2Tokenizer) -> None:
+    """No object of the ``tokenizers`` library is behind it; both engines give the same of a call."""
+    assert not isinstance(literal.backend_tokenizer, tokenizers.Tokenizer)
+    native, reference = (Slm2Tokenizer(special_text="parse", profile="publisher", engine=name) for name in ("native", "reference"))
+    for call in tokenizer_calls.calls(1, 60, special=True):
+        assert tokenizer_calls.outcome(native, call) == tokenizer_calls.outcome(reference, call)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # Python 3.12 says so of every fork
+def test_workers_of_a_data_loader(literal: Slm2Tokenizer) -> None:
+    texts = [f"text {number} 中文" for number in range(10, 50)]
+    literal(texts * 200)  # threads ran before the workers are made
+    loader = DataLoader(texts, batch_size=8, num_workers=2, collate_fn=partial(literal, padding=True, return_tensors="pt"))
+    assert [row for batch in loader for row in batch["input_ids"].tolist()] == literal(texts, padding=True)["input_ids"]
