@@ -20,13 +20,16 @@ from jinja2.exceptions import TemplateError
 from torch.utils.data import DataLoader
 from transformers import (
     AutoModelForCausalLM,
+    AutoTokenizer,
     DataCollatorForLanguageModeling,
     DataCollatorWithPadding,
     PreTrainedTokenizerFast,
+    Qwen3Config,
     TextIteratorStreamer,
     TextStreamer,
     pipeline,
 )
+from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING
 from transformers.utils.chat_template_utils import render_jinja_template
 
 import slm2
@@ -243,6 +246,18 @@ def test_saved_and_loaded(literal: Slm2Tokenizer, profile: Any, tmp_path: Path) 
     with pytest.warns(UserWarning, match="special_text='parse'"):
         parsing = Slm2Tokenizer.from_pretrained(tmp_path, special_text="parse")
     assert special(parsing.encode(HOSTILE))
+
+
+def test_auto_tokenizer(literal: Slm2Tokenizer, tmp_path: Path) -> None:
+    literal.save_pretrained(tmp_path)
+    Qwen3Config().save_pretrained(tmp_path)
+    AutoTokenizer.register(Qwen3Config, fast_tokenizer_class=Slm2Tokenizer, exist_ok=True)
+    try:
+        made = AutoTokenizer.from_pretrained(tmp_path, special_text="literal")
+    finally:
+        del TOKENIZER_MAPPING._extra_content[Qwen3Config]
+    assert type(made) is Slm2Tokenizer
+    assert made.encode(HOSTILE) == literal.encode(HOSTILE)
 
 
 def test_a_publishers_folder_is_compared(tmp_path: Path) -> None:
