@@ -248,6 +248,27 @@ def test_saved_and_loaded(literal: Slm2Tokenizer, profile: Any, tmp_path: Path) 
     assert special(parsing.encode(HOSTILE))
 
 
+def test_a_folder_does_not_choose(literal: Slm2Tokenizer, tmp_path: Path) -> None:
+    literal.save_pretrained(tmp_path)
+    path = tmp_path / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    chosen = {
+        "special_text": "parse",
+        "profile": "publisher",
+        "engine": "reference",
+        "artifact": "elsewhere.slm2",
+        "artifact_file": "x",
+        "threads": 0,
+    }
+    path.write_text(json.dumps(config | chosen), encoding="utf-8")
+    with pytest.raises(TypeError, match="special_text"):
+        Slm2Tokenizer.from_pretrained(tmp_path)
+    made = Slm2Tokenizer.from_pretrained(tmp_path, special_text="literal", engine="native")
+    assert made.special_text == "literal"
+    assert (made.contract.profile, made.contract.engine.name) == ("contract", "native")
+    assert not special(made(HOSTILE)["input_ids"])
+
+
 def test_auto_tokenizer(literal: Slm2Tokenizer, tmp_path: Path) -> None:
     literal.save_pretrained(tmp_path)
     Qwen3Config().save_pretrained(tmp_path)
