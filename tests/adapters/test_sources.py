@@ -91,7 +91,7 @@ def test_rows_of_random_steps(open_source: Callable, expected: Callable, kind: s
         if first - second > 2 * tolerance(kind):
             margins_seen += 1
             assert row.argmax() == wanted.argmax()
-    assert margins_seen > 12
+    assert margins_seen > 5
 
 
 @pytest.mark.parametrize("kind", KINDS)
