@@ -4,7 +4,8 @@
     python3 tools/check.py --stage lint       one stage (may be repeated); the environment is always made
 
 Makes .venv-check with the pinned tools of pyproject.toml, fetches the publisher's files into .cache/publisher, builds and
-installs the package with the native engine, and goes through the stages. Every stage runs, also after one has failed.
+installs the package with the native engine, and goes through the stages; `adapters` makes .venv-adapters beside it. Every stage
+runs, also after one has failed.
 The last line is `N passed, N failed, N skipped`: the tests of pytest and cargo, and under `failed` also each other command that failed.
 Exit status: 0 when nothing failed, 1 otherwise, 2 when a tool is missing.
 """
@@ -32,6 +33,7 @@ STAMP = VENV / "made-from"
 PUBLISHER = ROOT / ".cache" / "publisher"
 JUNIT = ROOT / ".cache" / "check" / "pytest.xml"
 RELEASE_JUNIT = ROOT / ".cache" / "check" / "release.xml"
+ADAPTERS_JUNIT = ROOT / ".cache" / "check" / "adapters.xml"
 
 # Tool and the reason it is needed; the part after a space is a cargo subcommand.
 TOOLS = {
@@ -201,13 +203,22 @@ def stubs(check: Check) -> None:
 
 
 def tests(check: Check) -> None:
-    """Everything under tests/ but the packages', against the installed package."""
+    """Everything under tests/ but what the stages `adapters` and `packages` run, against the installed package."""
     workers = str(min(os.cpu_count() or 1, MAX_WORKERS))
     options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}", "--ignore=tests/release"]
     JUNIT.unlink(missing_ok=True)
     check.run("build slm2.wasm", PYTHON, "tools/build_wasm.py", "--only", "plain")
     check.run("build the C library", "cargo", "build", "--release", "--package", "slm2-capi", "--locked", "--quiet")
     check.run("pytest", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts(JUNIT))
+
+
+def adapters(check: Check) -> None:
+    """The adapters' tests, in an environment that has the libraries which they adapt."""
+    ADAPTERS_JUNIT.unlink(missing_ok=True)
+    if check.run("make .venv-adapters", sys.executable, "tools/adapters_environment.py"):
+        python = ROOT / ".venv-adapters" / BIN.name / "python"
+        options = ["-n", "2", "--dist", "loadgroup", "--durations=10", f"--junitxml={ADAPTERS_JUNIT}", "tests/adapters"]
+        check.run("pytest tests/adapters", python, "-m", "pytest", *options, live=True, count=lambda _: junit_counts(ADAPTERS_JUNIT))
 
 
 def build_page(check: Check) -> bool:
@@ -271,6 +282,7 @@ STAGES: dict[str, Callable[[Check], None]] = {
     "fuzz": fuzz,
     "stubs": stubs,
     "tests": tests,
+    "adapters": adapters,
     "web": web,
     "hosts": hosts,
     "packages": packages,

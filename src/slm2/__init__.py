@@ -8,6 +8,9 @@
 
 from __future__ import annotations
 
+import logging
+
+from slm2.chat import Chat, generate
 from slm2.contract import Contract, load
 from slm2.errors import Slm2Error
 from slm2.generation import Generation
@@ -18,6 +21,7 @@ from slm2.template import Template
 from slm2.tokenizer import Finding, Tokenizer
 
 __all__ = [
+    "Chat",
     "Contract",
     "Finding",
     "Generation",
@@ -29,6 +33,9 @@ __all__ = [
     "StreamDecoder",
     "Template",
     "Tokenizer",
+    "generate",
     "load",
 ]
+# As a library does: nothing is printed where the application does not ask for it. Every record has the name "slm2".
+logging.getLogger("slm2").addHandler(logging.NullHandler())
 __version__ = "0.1.0"

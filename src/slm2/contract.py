@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from os import PathLike, fsdecode
@@ -21,6 +22,8 @@ from slm2.template import Template
 from slm2.tokenizer import Tokenizer
 
 __all__ = ["EMBEDDED", "Contract", "Source", "embedded", "load"]
+
+_LOG = logging.getLogger("slm2")
 
 EMBEDDED = "qwen3-0.6b.slm2"
 
@@ -119,7 +122,9 @@ def load(
     """
     if profile not in PROFILES:
         raise Slm2Error("invalid_value", field="profile", expected=" or ".join(PROFILES), found=repr(profile))
-    return Contract(select(engine, _artifact_bytes(artifact), integer_id("max_pretoken", max_pretoken)), profile)
+    contract = Contract(select(engine, _artifact_bytes(artifact), integer_id("max_pretoken", max_pretoken)), profile)
+    _LOG.debug("artifact %s opened by the %s engine, profile %s", contract.digest[:12], contract.engine.name, profile)
+    return contract
 
 
 def embedded() -> bytes:

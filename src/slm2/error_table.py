@@ -129,11 +129,18 @@ ErrorCode = Literal[
     "pattern_not_total",
     "pattern_too_large",
     "dependency_missing",
+    "model_mismatch",
+    "context_full",
+    "model_failed",
+    "cancelled",
+    "model_unsupported",
+    "server_unreachable",
+    "server_timeout",
+    "server_refused",
+    "server_reply",
     "shared_memory_unavailable",
     "disposed",
     "worker_failed",
-    "model_failed",
-    "cancelled",
 ]
 
 # code -> (names of the fields, message with the fields in braces)
@@ -634,6 +641,42 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
         ("package", "extra"),
         "this needs {package}; install it with: pip install 'slm2[{extra}]'",
     ),
+    "model_mismatch": (
+        ("model", "what", "expected", "found"),
+        "the model {model} does not belong to this contract: {what} is {found}, and {expected} in the contract; use the weights that the artifact was sealed for, or an artifact that is compiled from this model's own files",
+    ),
+    "context_full": (
+        ("tokens", "reserve", "context"),
+        "the prompt has {tokens} tokens; with {reserve} reserved for the reply they do not fit in a window of {context}; begin another conversation, allow the reply fewer tokens, or give a larger window where the model has one",
+    ),
+    "model_failed": (
+        ("step", "reason"),
+        "the model failed at step {step}: {reason}",
+    ),
+    "cancelled": (
+        ("steps",),
+        "the request was cancelled after {steps} steps",
+    ),
+    "model_unsupported": (
+        ("model", "reason"),
+        "the model {model} cannot be used: {reason}",
+    ),
+    "server_unreachable": (
+        ("server", "reason"),
+        "the server {server} cannot be reached, or cut the connection: {reason}; nothing of the step counts, and it can be tried again",
+    ),
+    "server_timeout": (
+        ("server", "seconds"),
+        "the server {server} sent nothing for {seconds} s; nothing of the step counts, and it can be tried again, with a longer timeout where the model is slow",
+    ),
+    "server_refused": (
+        ("server", "status", "reason"),
+        "the server {server} answered with status {status}: {reason}",
+    ),
+    "server_reply": (
+        ("server", "expected", "found"),
+        "the server {server} answered what cannot be used: expected {expected}; {found} came",
+    ),
     "shared_memory_unavailable": (
         ("reason",),
         "memory cannot be shared here: {reason}; serve the page cross-origin isolated (COOP same-origin, COEP require-corp), or ask for memory 'plain', which has a copy of the artifact in each worker",
@@ -645,13 +688,5 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "worker_failed": (
         ("reason",),
         "the worker failed: {reason}; start another one",
-    ),
-    "model_failed": (
-        ("step", "reason"),
-        "the model failed at step {step}: {reason}",
-    ),
-    "cancelled": (
-        ("steps",),
-        "the request was cancelled after {steps} steps",
     ),
 }

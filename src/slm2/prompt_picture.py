@@ -14,7 +14,7 @@ from rich.text import Text
 
 from slm2.prompt_view import Shown, TokenBytes, Unit, is_policy, units
 from slm2.reference.prompt_report import owner, part_of
-from slm2.screen import console, print_on, shown
+from slm2.screen import bar, console, print_on, shown
 
 
 class _Part(NamedTuple):
@@ -154,9 +154,9 @@ def _budget(assembly: Shown, width: int, *, plain: bool) -> RenderableType:
     numbers = f"▓ prompt {budget.prompt_tokens:,}   ░ reserved for generation {budget.reserve:,}   · left {budget.left:,}"
     return Group(
         Text(f"{numbers}   of {budget.context:,} tokens"),
-        _bar(window, width),
+        bar(window, width),
         Text("The prompt by source:"),
-        _bar(by_part, width),
+        bar(by_part, width),
         *_cost_of_facts(assembly),
     )
 
@@ -194,19 +194,6 @@ def _steps(assembly: Shown) -> RenderableType:
 
 def _tokens_of(assembly: Shown, part: str) -> int:
     return sum(count.tokens for count in assembly.sources if part_of(count.source) == part)
-
-
-def _bar(stretches: Sequence[tuple[str, str, int]], width: int) -> Text:
-    """A bar of ``width`` columns; each stretch, ``(letter, style, size)``, that is not empty has at least one."""
-    total = sum(size for _, _, size in stretches)
-    text = Text(no_wrap=True, overflow="crop")
-    before = 0
-    for letter, style, size in stretches:
-        if size:
-            columns = round(width * (before + size) / total) - round(width * before / total)
-            text.append(letter * max(columns, 1), style)
-        before += size
-    return text
 
 
 def _findings(assembly: Shown) -> RenderableType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -89,12 +89,30 @@ def shown(scalar: int | None, data: bytes) -> str | None:
     return None
 
 
+def safe(text: str) -> str:
+    """Text for a terminal: lines and tabs as they are, and what would steer it or hide by name."""
+    return "".join(char if char in "\n\t" else shown(ord(char), b"") or char for char in text)
+
+
 def visible(data: bytes, style: str = "", *, blanks: bool = True) -> Text:
     """Text of bytes on one line, with ``blanks`` made visible too; what stands for something else is dim."""
     text = Text(style=style, no_wrap=False)
     for start, end, scalar in scalars(data):
         mark = _BLANK if blanks and scalar == 0x20 else shown(scalar, data[start:end])
         text.append(data[start:end].decode("utf-8") if mark is None else mark, None if mark is None else "dim")
+    return text
+
+
+def bar(stretches: Sequence[tuple[str, str, int]], width: int) -> Text:
+    """A bar of ``width`` columns; each stretch, ``(letter, style, size)``, that is not empty has at least one."""
+    total = sum(size for _, _, size in stretches)
+    text = Text(no_wrap=True, overflow="crop")
+    before = 0
+    for letter, style, size in stretches:
+        if size:
+            columns = round(width * (before + size) / total) - round(width * before / total)
+            text.append(letter * max(columns, 1), style)
+        before += size
     return text
 
 

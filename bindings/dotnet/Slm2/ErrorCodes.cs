@@ -377,6 +377,33 @@ namespace Slm2
         /// <summary>Fields: <c>package</c>, <c>extra</c>.</summary>
         public const string DependencyMissing = "dependency_missing";
 
+        /// <summary>Fields: <c>model</c>, <c>what</c>, <c>expected</c>, <c>found</c>.</summary>
+        public const string ModelMismatch = "model_mismatch";
+
+        /// <summary>Fields: <c>tokens</c>, <c>reserve</c>, <c>context</c>.</summary>
+        public const string ContextFull = "context_full";
+
+        /// <summary>Fields: <c>step</c>, <c>reason</c>.</summary>
+        public const string ModelFailed = "model_failed";
+
+        /// <summary>Fields: <c>steps</c>.</summary>
+        public const string Cancelled = "cancelled";
+
+        /// <summary>Fields: <c>model</c>, <c>reason</c>.</summary>
+        public const string ModelUnsupported = "model_unsupported";
+
+        /// <summary>Fields: <c>server</c>, <c>reason</c>.</summary>
+        public const string ServerUnreachable = "server_unreachable";
+
+        /// <summary>Fields: <c>server</c>, <c>seconds</c>.</summary>
+        public const string ServerTimeout = "server_timeout";
+
+        /// <summary>Fields: <c>server</c>, <c>status</c>, <c>reason</c>.</summary>
+        public const string ServerRefused = "server_refused";
+
+        /// <summary>Fields: <c>server</c>, <c>expected</c>, <c>found</c>.</summary>
+        public const string ServerReply = "server_reply";
+
         /// <summary>Fields: <c>reason</c>.</summary>
         public const string SharedMemoryUnavailable = "shared_memory_unavailable";
 
@@ -385,11 +412,5 @@ namespace Slm2
 
         /// <summary>Fields: <c>reason</c>.</summary>
         public const string WorkerFailed = "worker_failed";
-
-        /// <summary>Fields: <c>step</c>, <c>reason</c>.</summary>
-        public const string ModelFailed = "model_failed";
-
-        /// <summary>Fields: <c>steps</c>.</summary>
-        public const string Cancelled = "cancelled";
     }
 }

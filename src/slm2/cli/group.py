@@ -18,9 +18,11 @@ from slm2.errors import Slm2Error
 COMMANDS = {
     "assemble": "Assemble a prompt from a request, within its budget.",
     "bench": "Measure slm2 beside the other tokenizers that are installed.",
+    "chat": "Talk with a model.",
     "compile": "Compile the publisher's files into an artifact.",
     "decode": "Turn token ids back into bytes.",
     "encode": "Turn text into token ids.",
+    "generate": "Generate a reply, and print it as it comes.",
     "info": "Say which engine, artifact and versions are in use.",
     "inspect": "Show what is in an artifact.",
     "render": "Render a conversation with the chat template.",

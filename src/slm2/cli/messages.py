@@ -1,4 +1,4 @@
-"""What goes to stderr: errors and warnings, one JSON object a line, in ASCII, so that no text in them can steer a terminal."""
+"""What goes to stderr: errors, warnings and log records, one JSON object a line, in ASCII, so that no text can steer a terminal."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ def print_error(error: Mapping[str, object]) -> None:
 def print_warning(code: str, message: str, **fields: object) -> None:
     """Tell what a caller should know about a result that was given."""
     _print({"warning": {"code": code, "message": message, **fields}})
+
+
+def print_log(level: str, message: str) -> None:
+    """Show a record of the logger, where the caller asked for it."""
+    _print({"log": {"level": level, "message": message}})
 
 
 def strict(value: object) -> object:
