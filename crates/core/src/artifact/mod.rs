@@ -88,7 +88,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         let (tokens, vocabulary) = Vocabulary::check(content(sections.vocabulary), vocabulary_size)?;
         let special = SpecialTokens::check(special_section, vocabulary_size)?;
         let pretokenizer = Pretokenizer::check(bytes, sections.pretokenizer.0, sections.pretokenizer.1)?;
-        let (merges, slot_of_rank) = Merges::check(bytes, sections.merges.0, sections.merges.1, &tokens)?;
+        let (merges, by_rank) = Merges::check(bytes, sections.merges.0, sections.merges.1, &tokens)?;
         let normalization = sections.normalization.map(|place| Normalization::check(content(place))).transpose()?;
         if let Some(place) = sections.facts {
             facts::check(content(place), vocabulary_size)?;
@@ -100,7 +100,7 @@ impl<B: AsRef<[u8]>> Artifact<B> {
         let mut semantic = digest::Semantic::new();
         semantic.section(layout::SPECIAL, special_section);
         semantic.section(layout::PRETOKENIZER, content(sections.pretokenizer));
-        semantic.merges(&merges, &slot_of_rank);
+        semantic.merges(&merges, &by_rank);
         semantic.section(layout::VOCABULARY, content(sections.vocabulary));
         semantic.section(layout::NORMALIZATION, sections.normalization.map_or(&[], content));
         semantic.section(layout::FACTS, sections.facts.map_or(&[], content));
