@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import random
 import tracemalloc
 from itertools import pairwise
@@ -202,11 +203,14 @@ def test_options_that_have_no_meaning_are_refused(tmp_path):
             options(**changes)
         assert caught.value.code == code
     path = write_lines(tmp_path / "a.txt", ["a"])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     for inputs, more, code in (
         ([path, path], {}, "invalid_value"),
         ([path], {"append": "eos"}, "invalid_value"),
         ([tmp_path / "absent"], {}, "file_unreadable"),
         ([tmp_path], {}, "file_unreadable"),
+        ([pipe], {}, "file_unreadable"),
     ):
         with pytest.raises(Slm2Error) as caught:
             encode_corpus(CONTRACT, inputs, tmp_path / "out", options(**more))

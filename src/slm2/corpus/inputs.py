@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -51,6 +52,10 @@ def describe(paths: Sequence[str], *, digest: bool) -> list[Input]:
 
 
 def _described(path: str, *, digest: bool) -> Input:
+    with _unpacking(path):
+        regular = stat.S_ISREG(os.stat(path).st_mode)  # asked before it is opened, which would wait for what fills a pipe
+    if not regular:
+        raise Slm2Error("file_unreadable", path=path, reason="it is no regular file, and could not be read again after a stop")
     with _unpacking(path), Path(path).open("rb") as file:
         status = os.fstat(file.fileno())
         if not digest:
