@@ -32,8 +32,8 @@ PYTHON = str(BIN / "python")
 STAMP = VENV / "made-from"
 PUBLISHER = ROOT / ".cache" / "publisher"
 JUNIT = ROOT / ".cache" / "check" / "pytest.xml"
-ADAPTERS_JUNIT = ROOT / ".cache" / "check" / "adapters.xml"
 RELEASE_JUNIT = ROOT / ".cache" / "check" / "release.xml"
+ADAPTERS_JUNIT = ROOT / ".cache" / "check" / "adapters.xml"
 
 # Tool and the reason it is needed; the part after a space is a cargo subcommand.
 TOOLS = {
@@ -205,7 +205,7 @@ def stubs(check: Check) -> None:
 
 
 def tests(check: Check) -> None:
-    """Everything under tests/ but the adapters' and the packages', against the installed package."""
+    """Everything under tests/ but what the stages `adapters` and `packages` run, against the installed package."""
     workers = str(min(os.cpu_count() or 1, MAX_WORKERS))
     options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}", "--ignore=tests/release"]
     JUNIT.unlink(missing_ok=True)

@@ -181,7 +181,9 @@ def generate(model: Qwen3ForCausalLM, body: dict[str, Any]) -> Iterator[tuple[in
         if body["temperature"] == 0:
             drawn = int(row.argmax())
         else:
-            drawn = int(torch.multinomial(torch.softmax(row / body["temperature"], -1), 1, generator=generator))
+            kept = row.topk(body["top_k"] if body["top_k"] > 0 else len(row))
+            shares = torch.softmax(kept.values / body["temperature"], -1)
+            drawn = int(kept.indices[torch.multinomial(shares, 1, generator=generator)])
         ids.append(drawn)
         if drawn in body["stop_token_ids"]:
             yield drawn, "stop", drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -153,6 +154,26 @@ def test_a_closed_source_says_so(gguf_file: Path) -> None:
     source.close()
     with pytest.raises(ValueError, match="closed"):
         source.logits(keep=0, append=[1])
+
+
+def test_a_source_that_nobody_closes_is_freed_without_a_word(gguf_file: Path) -> None:
+    code = f"from slm2.adapters.llama_cpp import open_model; kept = open_model({str(gguf_file)!r}); kept.logits(keep=0, append=[1])"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert "llama_cpp.py" not in done.stderr
+
+
+def test_a_library_is_imported_when_it_is_used() -> None:
+    """Not by the package, nor by the modules of its adapters."""
+    code = """
+import importlib, pkgutil, sys
+import slm2, slm2.chat, slm2.cli, slm2.adapters
+for module in pkgutil.walk_packages(slm2.adapters.__path__, "slm2.adapters."):
+    importlib.import_module(module.name)
+libraries = "datasets httpx httpx2 llama_cpp onnxruntime openai pandas pyarrow pyspark ray torch transformers"
+print(sorted(set(libraries.split()) & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,20 @@ from machine import ROOT
 from publisher import publisher_tokenizer
 
 BLOCK = re.compile(r"^```(pycon|sh) adapters\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = ("docs/back-ends.md",)
 ADDRESS = "http://127.0.0.1:8000/v1"
 
 
-def test_back_ends(tmp_path: Path, onnx_file: Path, gguf_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One after the other in one folder; the address of the server is the only thing that is another."""
+@pytest.mark.parametrize("page", PAGES)
+def test_examples(page: str, tmp_path: Path, onnx_file: Path, gguf_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other in one folder, with a checkpoint, its ONNX and its GGUF; the server's address alone is another."""
     shutil.copytree(onnx_file.parent.parent, tmp_path / "qwen3-0.6b")
     checkpoints.write(tmp_path / "qwen3-0.6b")
     (tmp_path / "qwen3-0.6b.gguf").symlink_to(gguf_file)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    blocks = BLOCK.findall((ROOT / "docs" / "back-ends.md").read_text(encoding="utf-8"))
-    assert len(blocks) > 6
+    blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    assert blocks
     with running(checkpoints.model(), publisher_tokenizer()) as server:
         for language, text in blocks:
             example = text.replace(ADDRESS, server.url)
@@ -39,7 +41,7 @@ def test_back_ends(tmp_path: Path, onnx_file: Path, gguf_file: Path, monkeypatch
 def run_python(text: str, names: dict[str, object]) -> dict[str, object]:
     """A session; the names that it leaves behind."""
     report: list[str] = []
-    test = doctest.DocTestParser().get_doctest(text, names, "back-ends", "docs/back-ends.md", 0)
+    test = doctest.DocTestParser().get_doctest(text, names, "example", None, 0)
     assert doctest.DocTestRunner().run(test, out=report.append, clear_globs=False).failed == 0, "".join(report)
     return test.globs
 

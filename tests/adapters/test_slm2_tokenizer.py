@@ -8,26 +8,32 @@ import pickle
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+import tokenizers
 import torch
 from jinja2.exceptions import TemplateError
+from torch.utils.data import DataLoader
 from transformers import (
     AutoModelForCausalLM,
+    AutoTokenizer,
     DataCollatorForLanguageModeling,
     DataCollatorWithPadding,
     PreTrainedTokenizerFast,
+    Qwen3Config,
     TextIteratorStreamer,
     TextStreamer,
     pipeline,
 )
+from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING
 from transformers.utils.chat_template_utils import render_jinja_template
 
 import slm2
-from adapters import publisher_tokenizer
+from adapters import publisher_tokenizer, tokenizer_calls
 from publisher import tokenizer_json
 from slm2.adapters.transformers import Slm2Tokenizer
 from slm2.adapters.transformers.tokenizer_files import difference
@@ -242,6 +248,39 @@ def test_saved_and_loaded(literal: Slm2Tokenizer, profile: Any, tmp_path: Path) 
     assert special(parsing.encode(HOSTILE))
 
 
+def test_a_folder_does_not_choose(literal: Slm2Tokenizer, tmp_path: Path) -> None:
+    literal.save_pretrained(tmp_path)
+    path = tmp_path / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    chosen = {
+        "special_text": "parse",
+        "profile": "publisher",
+        "engine": "reference",
+        "artifact": "elsewhere.slm2",
+        "artifact_file": "x",
+        "threads": 0,
+    }
+    path.write_text(json.dumps(config | chosen), encoding="utf-8")
+    with pytest.raises(TypeError, match="special_text"):
+        Slm2Tokenizer.from_pretrained(tmp_path)
+    made = Slm2Tokenizer.from_pretrained(tmp_path, special_text="literal", engine="native")
+    assert made.special_text == "literal"
+    assert (made.contract.profile, made.contract.engine.name) == ("contract", "native")
+    assert not special(made(HOSTILE)["input_ids"])
+
+
+def test_auto_tokenizer(literal: Slm2Tokenizer, tmp_path: Path) -> None:
+    literal.save_pretrained(tmp_path)
+    Qwen3Config().save_pretrained(tmp_path)
+    AutoTokenizer.register(Qwen3Config, fast_tokenizer_class=Slm2Tokenizer, exist_ok=True)
+    try:
+        made = AutoTokenizer.from_pretrained(tmp_path, special_text="literal")
+    finally:
+        del TOKENIZER_MAPPING._extra_content[Qwen3Config]
+    assert type(made) is Slm2Tokenizer
+    assert made.encode(HOSTILE) == literal.encode(HOSTILE)
+
+
 def test_a_publishers_folder_is_compared(tmp_path: Path) -> None:
     folder = publisher_tokenizer.write(tmp_path, template=True)
     made = Slm2Tokenizer.from_pretrained(folder, special_text="literal")
@@ -359,3 +398,23 @@ def test_streamers(literal: Slm2Tokenizer, checkpoint: Path, capsys: pytest.Capt
     thread.start()
     assert "".join(streamer) == expected
     thread.join()
+
+
+# ---- where the ids come from ----
+
+
+@pytest.mark.filterwarnings("ignore:special_text='parse':UserWarning")
+def test_the_engine_is_all_there_is(literal: Slm2Tokenizer) -> None:
+    """No object of the ``tokenizers`` library is behind it; both engines give the same of a call."""
+    assert not isinstance(literal.backend_tokenizer, tokenizers.Tokenizer)
+    native, reference = (Slm2Tokenizer(special_text="parse", profile="publisher", engine=name) for name in ("native", "reference"))
+    for call in tokenizer_calls.calls(1, 60, special=True):
+        assert tokenizer_calls.outcome(native, call) == tokenizer_calls.outcome(reference, call)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # Python 3.12 says so of every fork
+def test_workers_of_a_data_loader(literal: Slm2Tokenizer) -> None:
+    texts = [f"text {number} 中文" for number in range(10, 50)]
+    literal(texts * 200)  # threads ran before the workers are made
+    loader = DataLoader(texts, batch_size=8, num_workers=2, collate_fn=partial(literal, padding=True, return_tensors="pt"))
+    assert [row for batch in loader for row in batch["input_ids"].tolist()] == literal(texts, padding=True)["input_ids"]

@@ -99,6 +99,7 @@ def check(block: Block, printed: str) -> None:
     assert block.output is None or printed == block.output
 
 
+@pytest.mark.xdist_group("hosts")
 @pytest.mark.parametrize("block", programs("js"))
 def test_programs_of_javascript(block: Block, tmp_path: Path) -> None:
     (tmp_path / "node_modules").mkdir()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -45,11 +46,13 @@ class LlamaCppSource:
 
     def __init__(self, model: int, context: int, name: str) -> None:
         self._library = _llama()
-        self._weights, self._context = model, context
+        self._context: int | None = context
         self._held = 0
         self._width: int = self._library.llama_vocab_n_tokens(self._library.llama_model_get_vocab(model))
         self._model = _facts(self._library, model, context, name)
         self._batch = self._library.llama_batch_init(_PIECE, 0, 1)
+        # At the latest when the interpreter ends, and before it takes its modules apart.
+        self._free = weakref.finalize(self, _freed, self._library, model, context, self._batch)
 
     @classmethod
     def open(
@@ -153,11 +156,8 @@ class LlamaCppSource:
 
     def close(self) -> None:
         """Free the model and its cache; a second call does nothing."""
-        if self._context:
-            self._library.llama_batch_free(self._batch)
-            self._library.llama_free(self._context)
-            self._library.llama_model_free(self._weights)
-        self._context = self._weights = 0
+        self._context = None
+        self._free()
 
     def __enter__(self) -> LlamaCppSource:
         return self
@@ -165,9 +165,11 @@ class LlamaCppSource:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_context", 0):
-            self.close()
+
+def _freed(llama: ModuleType, model: int, context: int, batch: object) -> None:
+    llama.llama_batch_free(batch)
+    llama.llama_free(context)
+    llama.llama_model_free(model)
 
 
 def _llama() -> ModuleType:

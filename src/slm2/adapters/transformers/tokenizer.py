@@ -216,6 +216,39 @@ class Slm2Tokenizer(ChatTemplate, PreTrainedTokenizerFast):
 
     # ---- files ----
 
+    @classmethod
+    def from_pretrained(  # type: ignore[override]  # noqa: PLR0913  (the choices of the constructor)
+        cls,
+        pretrained_model_name_or_path: str | os.PathLike[str],
+        *inputs: Any,  # noqa: ANN401
+        special_text: SpecialText,
+        profile: Profile = "contract",
+        artifact: Source = None,
+        engine: EngineChoice = "auto",
+        threads: int | None = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> Slm2Tokenizer:
+        """A tokenizer from a folder: one that ``save_pretrained`` wrote, or the publisher's, which is compared with the artifact.
+
+        What a folder's ``tokenizer_config.json`` says of the arguments that are named here is not taken: they are the caller's.
+
+        Args:
+            pretrained_model_name_or_path: the folder, or a name that transformers knows.
+            inputs: as transformers has them.
+            special_text: as in the constructor, like the four after it.
+            profile: see there.
+            artifact: see there; None for the folder's where it has one, else the embedded one.
+            engine: see there.
+            threads: see there.
+            settings: of transformers.
+
+        Raises:
+            Slm2Error: as the constructor.
+        """
+        chosen: dict[str, Any] = {"profile": profile, "artifact": artifact, "engine": engine, "threads": threads}
+        made = super().from_pretrained(pretrained_model_name_or_path, *inputs, special_text=special_text, **chosen, **settings)
+        return cast("Slm2Tokenizer", made)
+
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:
         """Write the artifact; returns its path."""
         name = (filename_prefix + "-" if filename_prefix else "") + ARTIFACT_FILE
