@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -36,8 +37,6 @@ LLAMA_OPTIONS = {
     "GGML_LLAMAFILE": "OFF",
     "CMAKE_C_FLAGS_RELEASE": "-O1",
     "CMAKE_CXX_FLAGS_RELEASE": "-O1",
-    # Read after llama.cpp's own project() line; see the file.
-    "CMAKE_PROJECT_llama.cpp_INCLUDE": CMAKE.as_posix(),
 }
 
 
@@ -48,18 +47,41 @@ def pip(*arguments: str | Path) -> None:
     print(f"pip {' '.join(map(str, arguments[:2]))} ... {time.perf_counter() - start:.1f} s", flush=True)
 
 
-def llama_wheel() -> Path:
-    """The folder that has the compiled wheel of llama-cpp-python; compiled where it is not there yet."""
-    pinned = re.search(r'"(llama-cpp-python==[\d.]+)"', PYPROJECT.read_text(encoding="utf-8"))
-    if pinned is None:
-        sys.exit("pyproject.toml pins no llama-cpp-python==N")
-    options = " ".join(f"{name}={value}" for name, value in sorted(LLAMA_OPTIONS.items()))
-    key = hashlib.sha256(f"{pinned[1]} {sys.platform} {options} {CMAKE.read_text()}".encode()).hexdigest()[:16]
-    folder = WHEELS / key
-    if not list(folder.glob("*.whl")):
-        settings = [f"--config-settings=cmake.define.{name}={value}" for name, value in LLAMA_OPTIONS.items()]
-        pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", *settings, pinned[1])
-    return folder
+def group() -> str:
+    """The lines of the dependency group; a change elsewhere in pyproject.toml makes nothing anew, as it would take minutes."""
+    found = re.search(r"^adapters = \[\n(.*?)^\]$", PYPROJECT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    if found is None:
+        sys.exit("pyproject.toml has no dependency group adapters")
+    return found[1]
+
+
+class LlamaWheel:
+    """The compiled wheel of llama-cpp-python, begun beside other work where it is not there yet.
+
+    Attributes:
+        requirement: as the group pins it.
+        folder: that has the wheel when :meth:`wait` has returned.
+    """
+
+    def __init__(self, requirement: str) -> None:
+        made_from = f"{requirement} {sys.platform} {platform.machine()} {sorted(LLAMA_OPTIONS.items())} {CMAKE.read_text(encoding='utf-8')}"
+        self.requirement = requirement
+        self.folder = WHEELS / hashlib.sha256(made_from.encode()).hexdigest()[:16]
+        self._compiling: subprocess.Popen[bytes] | None = None
+        if not list(self.folder.glob("*.whl")):
+            # The file is read after llama.cpp's own project() line.
+            options = {**LLAMA_OPTIONS, "CMAKE_PROJECT_llama.cpp_INCLUDE": CMAKE.as_posix()}
+            settings = [f"--config-settings=cmake.define.{name}={value}" for name, value in options.items()]
+            command = [str(PYTHON), "-m", "pip", "wheel", "--quiet", "--no-deps", f"--wheel-dir={self.folder}", *settings, requirement]
+            self._compiling = subprocess.Popen(command, cwd=ROOT)
+
+    def wait(self) -> Path:
+        """Until it is there; its folder."""
+        start = time.perf_counter()
+        if self._compiling is not None and self._compiling.wait() != 0:
+            sys.exit(f"{self.requirement} could not be compiled; a C++ compiler is needed (Debian: g++)")
+        print(f"waited for {self.requirement} ... {time.perf_counter() - start:.1f} s", flush=True)
+        return self.folder
 
 
 def make(wanted: str) -> None:
@@ -67,14 +89,17 @@ def make(wanted: str) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
     # Older ones cannot install dependency groups.
     pip("install", "--quiet", "--upgrade", "pip>=25.1")
+    requirements = re.findall(r'"(.+)"', group())
+    wheel = LlamaWheel(next(name for name in requirements if name.startswith("llama-cpp-python==")))
     # Without compiling to bytecode, which takes longer than the tests' own imports do.
-    pip("install", "--quiet", "--no-compile", f"--find-links={llama_wheel()}", "--group", "adapters")
+    pip("install", "--quiet", "--no-compile", *(name for name in requirements if name != wheel.requirement))
+    pip("install", "--quiet", "--no-compile", f"--find-links={wheel.wait()}", "--group", "adapters")
     STAMP.write_text(wanted)
 
 
 def main() -> int:
     """Make what differs; the exit status."""
-    wanted = f"{sys.version} {hashlib.sha256(PYPROJECT.read_bytes()).hexdigest()}"
+    wanted = f"{sys.version} {hashlib.sha256(group().encode()).hexdigest()}"
     if not STAMP.exists() or STAMP.read_text() != wanted:
         make(wanted)
     # setuptools would put what an earlier build left there into the wheel.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -111,6 +112,16 @@ def framework() -> Path:
     return next((dotnet().parent / "shared" / FRAMEWORK).iterdir())
 
 
+def facts() -> Path:
+    """What a project file makes of its version, for assemblies that no project file makes."""
+    found = re.search(r"<Version>(.+)</Version>", (SOURCES / "Slm2" / "Slm2.csproj").read_text(encoding="utf-8"))
+    version = found[1] if found else "0.0.0"
+    path = OUTPUT / "AssemblyInfo.cs"
+    named = (("AssemblyVersion", f"{version}.0"), ("AssemblyFileVersion", f"{version}.0"), ("AssemblyInformationalVersion", version))
+    path.write_text("".join(f'[assembly: System.Reflection.{name}("{value}")]\n' for name, value in named), encoding="utf-8")
+    return path
+
+
 def compile_assembly(output: Path, sources: Path, *options: str, against: tuple[Path, ...] = (), spans: bool = True) -> None:
     """One assembly of the sources in a folder; warnings are errors."""
     mono = TOOLCHAIN / "usr" / "lib" / "mono" / "4.5"
@@ -130,6 +141,7 @@ def compile_assembly(output: Path, sources: Path, *options: str, against: tuple[
         *(f"-r:{path}" for path in against),
         f"-out:{output}",
         *sorted(str(path) for path in sources.glob("*.cs")),
+        str(facts()),
     ]
     run(TOOLCHAIN / "usr" / "bin" / "mono-sgen", mono / "mcs.exe", *arguments, env=environment)
 
@@ -156,7 +168,8 @@ def main() -> int:
     embedded = f"-resource:{ARTIFACT},Slm2.qwen3-0.6b.slm2"
     compile_assembly(library, SOURCES / "Slm2", "-target:library", embedded, f"-doc:{OUTPUT / 'Slm2.xml'}")
     (OUTPUT / "netstandard2.0").mkdir()
-    compile_assembly(OUTPUT / "netstandard2.0" / "Slm2.dll", SOURCES / "Slm2", "-target:library", embedded, spans=False)
+    documented = f"-doc:{OUTPUT / 'netstandard2.0' / 'Slm2.xml'}"
+    compile_assembly(OUTPUT / "netstandard2.0" / "Slm2.dll", SOURCES / "Slm2", "-target:library", embedded, documented, spans=False)
     for name in ("Slm2.Tests", "Slm2.Testee"):
         compile_assembly(OUTPUT / f"{name}.dll", SOURCES / name, "-target:exe", against=(library,))
         runnable(OUTPUT / f"{name}.dll")

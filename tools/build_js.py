@@ -36,8 +36,8 @@ def main() -> int:
     for source in (ROOT / "target" / "slm2.wasm", ROOT / "target" / "slm2-shared.wasm", ARTIFACT):
         if source.exists():
             shutil.copyfile(source, data / source.name)
-    shutil.copyfile(ROOT / "NOTICE", PACKAGE / "NOTICE")
-    shutil.copyfile(ROOT / "LICENSE", PACKAGE / "LICENSE")
+    for name in ("LICENSE", "NOTICE", "THIRD-PARTY-NOTICES.txt"):
+        shutil.copyfile(ROOT / name, PACKAGE / name)
     compiler = PACKAGE / "node_modules" / "typescript" / "bin" / "tsc"
     if compiler.exists():
         return subprocess.run(["node", str(compiler)], cwd=PACKAGE, check=False).returncode

@@ -1,6 +1,6 @@
 """Lay the playground out in target/web: the page, the JavaScript package, its data, the machine and the vectors. Then `slm2 web` serves it.
 
-python tools/build_web.py [--only plain]
+python tools/build_web.py [--only plain] [--small]
 
 The vectors are written as calls of the testee protocol with the answers that are expected, so that the page reads no number that
 JavaScript cannot hold. Needs the package slm2 (it may be this checkout's: PYTHONPATH=src) and what tools/build_js.py needs.
@@ -56,8 +56,9 @@ def main() -> int:
     """Lay out; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["plain"], help="without the module for shared memory")
-    only = parser.parse_args().only
-    choice = ["--only", only] if only else []
+    parser.add_argument("--small", action="store_true", help="as it is published: the plain module with a library of its own too")
+    arguments = parser.parse_args()
+    choice = [*(["--only", arguments.only] if arguments.only else []), *(["--small"] if arguments.small else [])]
     built = subprocess.run([sys.executable, str(ROOT / "tools" / "build_js.py"), *choice], check=False)
     if built.returncode != 0:
         return built.returncode

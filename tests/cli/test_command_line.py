@@ -25,7 +25,7 @@ LINE = "a file with one line of JSON"
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_page_tells_what_the_commands_tell(name):
-    module = importlib.import_module(f"slm2.cli.{name}")
+    module = importlib.import_module(f"slm2.cli.{name.replace('-', '_')}")
     assert module.command.name == name
     assert module.command.get_short_help_str(limit=200) == COMMANDS[name]
     for arguments in ((name, "--help"), (name, "-h")):

@@ -1,4 +1,4 @@
-"""Examples in the documentation do what they show."""
+"""Examples in docstrings do what they show, and so do the README's commands; pages are run by test_page_examples.py."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 import slm2
-from machine import ROOT, checkout_files
+from machine import ROOT
 
-PAGES = [name for name in checkout_files() if name.endswith(".md")]
-MODULES = ["slm2", *(module.name for module in pkgutil.walk_packages(slm2.__path__, "slm2."))]
+# It is made of a class of torch's, which is not among these tools; it has no examples, and tests/adapters imports it.
+ELSEWHERE = {"slm2.adapters.transformers.sampler"}
+MODULES = ["slm2", *(module.name for module in pkgutil.walk_packages(slm2.__path__, "slm2.") if module.name not in ELSEWHERE)]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -33,23 +34,10 @@ def run_doctest(test: doctest.DocTest) -> doctest.TestResults:
     return results
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "pycon")])
-def test_python_examples_print_what_they_show(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All examples of a page, one after the other, from the root of the checkout."""
-    monkeypatch.chdir(ROOT)
-    source = "\n".join(blocks(page, "pycon"))
-    run_doctest(doctest.DocTestParser().get_doctest(source, {}, page, page, 0))
-
-
 def test_readme_uses_every_part_with_the_native_engine() -> None:
     source = "\n".join(blocks("README.md", "pycon"))
     used = ('engine="native"', "tokenizer.encode", "tokenizer.decode", "template.render", "prompt.assemble", "stream_decoder")
     assert [part for part in used if part not in source] == []
-
-
-def test_no_python_block_is_left_untested() -> None:
-    """A block of plain code shows no output to compare, so pages have interactive examples only."""
-    assert [page for page in PAGES if blocks(page, "python")] == []
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -34,6 +34,8 @@ def answers(vector: suite.Vector) -> list[suite.Outcome]:
 def test_the_named_vector_catches_it(mutant: Mutant) -> None:
     vector = vectors()[mutant.caught_by]
     expected = suite.canonical(suite.expected(vector))
+    # Before, so that no module is loaded for the first time while the fault is in and keeps it.
+    assert all(suite.canonical(answer) == expected for answer in answers(vector))
     with mutated(mutant):
         found = answers(vector)
     # An engine that throws would be caught by anything: the vector must see another answer.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
+import sys
+import sysconfig
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -59,3 +62,46 @@ def compile_c(output: Path, *sources: Path, options: tuple[str, ...] = ()) -> Pa
     libraries = (library("libslm2_capi.a"), "-lm", "-lpthread", "-ldl")
     run(compiler(), *strict, *options, f"-I{CAPI / 'include'}", *sources, "-o", output, *libraries)
     return output
+
+
+def compile_cpp(output: Path, source: Path) -> Path:
+    """A program of C++ over the same library."""
+    if shutil.which("c++") is None:
+        missing("a C++ compiler", "install c++")
+    libraries = (library("libslm2_capi.a"), "-lm", "-lpthread", "-ldl")
+    language = ("-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", source, "-x", "none")
+    run("c++", *language, f"-I{CAPI / 'include'}", "-o", output, *libraries)
+    return output
+
+
+@cache
+def javascript_package() -> Path:
+    """bindings/js with its plain module and the artifact."""
+    if shutil.which("node") is None or shutil.which("cargo") is None:
+        missing("node or cargo", "install Node 20 and Rust")
+    run(sys.executable, ROOT / "tools" / "build_js.py", "--only", "plain")
+    return ROOT / "bindings" / "js"
+
+
+@cache
+def build_dotnet() -> Any:
+    """tools/build_dotnet.py, after it has built the binding, its tests and its testee."""
+    if sysconfig.get_platform() != "linux-x86_64" or shutil.which("apt-get") is None or shutil.which("cargo") is None:
+        missing("what builds the .NET binding", "it needs Debian's mono-mcs, PyPI's dotnetcore2 and cargo; see tools/build_dotnet.py")
+    program = ROOT / "tools" / "build_dotnet.py"
+    run(sys.executable, program)
+    described = importlib.util.spec_from_file_location("build_dotnet", program)
+    assert described is not None
+    assert described.loader is not None
+    module = importlib.util.module_from_spec(described)
+    described.loader.exec_module(module)
+    return module
+
+
+def dotnet_program(sources: Path) -> Path:
+    """A program over the binding, from the C# files of a folder."""
+    tool = build_dotnet()
+    assembly = tool.OUTPUT / "Slm2.Example.dll"
+    tool.compile_assembly(assembly, sources, "-target:exe", against=(tool.OUTPUT / "Slm2.dll",))
+    tool.runnable(assembly)
+    return tool.OUTPUT / "example"

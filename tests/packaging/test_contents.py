@@ -17,7 +17,19 @@ pytestmark = pytest.mark.xdist_group("packaging")
 # Where files outside src/ go (pyproject.toml, package-dir).
 MAPPED = {"contract/vectors/": "slm2/conformance/vectors/"}
 # What pip and people need of an sdist; the rest of the checkout may stay out.
-NEEDED_TO_BUILD = ("src/", "crates/", "contract/", "examples/", "Cargo.", "LICENSE", "NOTICE", "README.md", "pyproject.toml", "setup.py")
+NEEDED_TO_BUILD = (
+    "src/",
+    "crates/",
+    "contract/",
+    "examples/",
+    "Cargo.",
+    "LICENSE",
+    "NOTICE",
+    "THIRD-PARTY-",
+    "README.md",
+    "pyproject.toml",
+    "setup.py",
+)
 MUST_HAVE = ("slm2/py.typed", "slm2/_engine.pyi", "slm2/data/qwen3-0.6b.slm2", "slm2/reference/tokenizer.py", "slm2/compiler/pattern.py")
 
 
@@ -49,9 +61,9 @@ def test_wheel_has_the_bytes_of_the_checkout(pure_wheel: zipfile.ZipFile) -> Non
     assert differing == []
 
 
-def test_wheel_carries_licence_and_notice(pure_wheel: zipfile.ZipFile) -> None:
+def test_wheel_carries_licence_and_notices(pure_wheel: zipfile.ZipFile) -> None:
     folder = f"slm2-{slm2.__version__}.dist-info/licenses"
-    for name in ("LICENSE", "NOTICE"):
+    for name in ("LICENSE", "NOTICE", "THIRD-PARTY-NOTICES.txt"):
         assert pure_wheel.read(f"{folder}/{name}") == (ROOT / name).read_bytes()
 
 

@@ -404,6 +404,15 @@ namespace Slm2
         /// <summary>Fields: <c>server</c>, <c>expected</c>, <c>found</c>.</summary>
         public const string ServerReply = "server_reply";
 
+        /// <summary>Fields: <c>source</c>, <c>row</c>, <c>reason_code</c>, <c>reason</c>.</summary>
+        public const string DocumentRefused = "document_refused";
+
+        /// <summary>Fields: <c>field</c>, <c>expected</c>, <c>found</c>.</summary>
+        public const string CorpusDiffers = "corpus_differs";
+
+        /// <summary>Fields: <c>path</c>, <c>reason</c>.</summary>
+        public const string CorpusOutput = "corpus_output";
+
         /// <summary>Fields: <c>reason</c>.</summary>
         public const string SharedMemoryUnavailable = "shared_memory_unavailable";
 

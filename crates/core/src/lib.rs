@@ -37,3 +37,8 @@ pub use tokenizer::{ChunkEncoder, Found, GrowingText, Growth, Profile, Scratch, 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// And the page for Rust of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/rust.md")]
+struct HowTo;

@@ -11,7 +11,7 @@ use crate::errors;
 
 /// Id, role, part, trust class, message, ranges.
 type TokenRow<'py> =
-    (u32, &'static str, &'static str, &'static str, Option<u32>, Vec<(Bound<'py, PyString>, usize, usize)>);
+    (u32, &'static str, &'static str, &'static str, Option<u32>, Vec<(Bound<'py, PyString>, u32, u32)>);
 
 /// A prompt within its budget. See `slm2.engine.EngineAssembly`.
 #[pyclass(module = "slm2._engine", frozen)]
@@ -51,15 +51,14 @@ impl NativeAssembly {
     /// Each id with its origin.
     fn tokens<'py>(&self, py: Python<'py>) -> Vec<TokenRow<'py>> {
         let names: Vec<_> = self.assembly.source_names().iter().map(|name| PyString::new(py, name)).collect();
-        let row = |token: &PromptToken| {
-            let ranges = self
-                .assembly
-                .ranges(token)
+        let row = |token: PromptToken<'_>| {
+            let ranges = token
+                .ranges
                 .iter()
                 .filter_map(|(source, start, end)| Some((names.get(*source as usize)?.clone(), *start, *end)));
             (token.id.get(), token.role, token.part, token.trust, token.message, ranges.collect())
         };
-        self.assembly.tokens().iter().map(row).collect()
+        self.assembly.tokens().map(row).collect()
     }
 
     /// The report as JSON, without ids and tokens.

@@ -6,7 +6,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use slm2_core::{JsonValue, Key};
 
-const COMMON_KEYS: [&str; 6] = ["role", "content", "reasoning_content", "tool_calls", "name", "arguments"];
+const COMMON_KEYS: [&str; 11] = [
+    "role",
+    "content",
+    "reasoning_content",
+    "tool_calls",
+    "name",
+    "arguments",
+    "id",
+    "text",
+    "score",
+    "source",
+    "value",
+];
 
 /// Deeper than the core reads or writes in any field of a request: what lies below is refused there, and a value that holds itself ends here.
 const MAX_DEPTH: usize = 160;
@@ -46,15 +58,14 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<JsonValue> {
     let inner =
         |element: Bound<'_, PyAny>| if depth < MAX_DEPTH { convert(&element, depth + 1) } else { Ok(JsonValue::Null) };
     if let Ok(list) = value.cast::<PyList>() {
-        return Ok(JsonValue::Array(list.iter().map(inner).collect::<PyResult<_>>()?));
+        return collected(list.len(), list.iter().map(inner)).map(JsonValue::Array);
     }
     if let Ok(tuple) = value.cast::<PyTuple>() {
-        return Ok(JsonValue::Array(tuple.iter().map(inner).collect::<PyResult<_>>()?));
+        return collected(tuple.len(), tuple.iter().map(inner)).map(JsonValue::Array);
     }
     if let Ok(dict) = value.cast_exact::<PyDict>() {
-        return Ok(JsonValue::Object(
-            dict.iter().map(|(name, member)| Ok((key(&name)?, inner(member)?))).collect::<PyResult<_>>()?,
-        ));
+        let members = dict.iter().map(|(name, member)| Ok((key(&name)?, inner(member)?)));
+        return collected(dict.len(), members).map(JsonValue::Object);
     }
     if let Ok(mapping) = value.cast::<PyMapping>() {
         let members = mapping.items()?;
@@ -62,9 +73,18 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<JsonValue> {
             let (name, member): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
             Ok((key(&name)?, inner(member)?))
         };
-        return Ok(JsonValue::Object(members.iter().map(pair).collect::<PyResult<_>>()?));
+        return collected(members.len(), members.iter().map(pair)).map(JsonValue::Object);
     }
     Ok(JsonValue::Foreign(value.get_type().name()?.to_string()))
+}
+
+/// All of them, in memory that is asked for once: a collection of results does not know how many there will be.
+fn collected<T>(length: usize, values: impl Iterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
+    let mut all = Vec::with_capacity(length);
+    for value in values {
+        all.push(value?);
+    }
+    Ok(all)
 }
 
 /// Decimal digits; what Python itself may refuse to print is printed by the library.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -29,6 +30,7 @@ CacheType = Literal["float16", "float32"]
 # Of one llama_decode; llama.cpp computes the logits of the last id alone, so that a piece costs no row.
 _PIECE = 512
 _SEQUENCE = 0
+_CONTEXT = 32_768
 _LOG = logging.getLogger("slm2")
 # Of ggml's levels: its warnings are about every file of Qwen's, and what it says while it loads is for who looks for it.
 _ERROR, _SAME_AS_BEFORE = 4, 5
@@ -44,18 +46,20 @@ class LlamaCppSource:
 
     def __init__(self, model: int, context: int, name: str) -> None:
         self._library = _llama()
-        self._weights, self._context = model, context
+        self._context: int | None = context
         self._held = 0
         self._width: int = self._library.llama_vocab_n_tokens(self._library.llama_model_get_vocab(model))
         self._model = _facts(self._library, model, context, name)
         self._batch = self._library.llama_batch_init(_PIECE, 0, 1)
+        # At the latest when the interpreter ends, and before it takes its modules apart.
+        self._free = weakref.finalize(self, _freed, self._library, model, context, self._batch)
 
     @classmethod
     def open(
         cls,
         path: str | PathLike[str],
         *,
-        context: int = 4096,
+        context: int = _CONTEXT,
         threads: int | None = None,
         gpu_layers: int = 0,
         cache: CacheType = "float16",
@@ -64,7 +68,8 @@ class LlamaCppSource:
 
         Args:
             path: the ``.gguf`` file, or the first of a split one.
-            context: the most ids that the model holds at once; its memory is taken now.
+            context: the most ids that the model holds at once. Their memory is taken now: of Qwen3-0.6B 115 kB for an id, 3.8 GB for
+                the window of :mod:`slm2.chat`, which is the default.
             threads: of a step; None takes llama.cpp's own number.
             gpu_layers: layers that are computed on the GPU, where llama.cpp was compiled for one.
             cache: type of the keys and values that are kept; ``float32`` computes attention in float32 throughout too, slower and
@@ -151,11 +156,8 @@ class LlamaCppSource:
 
     def close(self) -> None:
         """Free the model and its cache; a second call does nothing."""
-        if self._context:
-            self._library.llama_batch_free(self._batch)
-            self._library.llama_free(self._context)
-            self._library.llama_model_free(self._weights)
-        self._context = self._weights = 0
+        self._context = None
+        self._free()
 
     def __enter__(self) -> LlamaCppSource:
         return self
@@ -163,9 +165,11 @@ class LlamaCppSource:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_context", 0):
-            self.close()
+
+def _freed(llama: ModuleType, model: int, context: int, batch: object) -> None:
+    llama.llama_batch_free(batch)
+    llama.llama_free(context)
+    llama.llama_model_free(model)
 
 
 def _llama() -> ModuleType:
@@ -236,9 +240,14 @@ def _special_ids(llama: ModuleType, vocabulary: object, width: int) -> dict[str,
 
 
 def open_model(place: str) -> LlamaCppSource:
-    """The model of ``--model llama-cpp:PLACE``: the path of a ``.gguf`` file.
+    """The model of ``--model llama-cpp:PLACE``: the path of a ``.gguf`` file, and after ``#`` how many ids it is to hold at once.
 
     Raises:
-        Slm2Error: as :meth:`LlamaCppSource.open`.
+        Slm2Error: as :meth:`LlamaCppSource.open`; ``invalid_value`` where something else than a number follows ``#``.
     """
-    return LlamaCppSource.open(place)
+    path, hash_sign, context = place.rpartition("#")
+    if not hash_sign:
+        return LlamaCppSource.open(place)
+    if not (context.isascii() and context.isdigit()):
+        raise Slm2Error("invalid_value", field="model", expected="llama-cpp:FILE.gguf or llama-cpp:FILE.gguf#CONTEXT", found=repr(place))
+    return LlamaCppSource.open(path, context=int(context))

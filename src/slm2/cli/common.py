@@ -18,7 +18,7 @@ import click
 from slm2.artifact import PROFILES, Profile
 from slm2.cli.messages import InputLineError, print_warning
 from slm2.contract import Contract, load
-from slm2.engine import EngineChoice
+from slm2.engine import MAX_PRETOKEN, EngineChoice
 from slm2.errors import Slm2Error
 from slm2.files import read_file, reading
 from slm2.reference.json_text import JsonValue, read_json
@@ -55,11 +55,11 @@ def contract_options(function: _Function) -> _Function:
     return artifact_option(engine_option(function))
 
 
-def open_contract(artifact: str | None, engine: EngineChoice, profile: Profile = "contract") -> Contract:
+def open_contract(artifact: str | None, engine: EngineChoice, profile: Profile = "contract", max_pretoken: int = MAX_PRETOKEN) -> Contract:
     """Load the contract; where ``auto`` falls back to the reference, the warning is a line on stderr."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        contract = load(artifact, engine=engine, profile=profile)
+        contract = load(artifact, engine=engine, profile=profile, max_pretoken=max_pretoken)
     for warning in caught:
         print_warning("reference_engine", str(warning.message))
     return contract

@@ -22,6 +22,7 @@ COMMANDS = {
     "compile": "Compile the publisher's files into an artifact.",
     "decode": "Turn token ids back into bytes.",
     "encode": "Turn text into token ids.",
+    "encode-corpus": "Turn files of documents into shards of token ids.",
     "generate": "Generate a reply, and print it as it comes.",
     "info": "Say which engine, artifact and versions are in use.",
     "inspect": "Show what is in an artifact.",
@@ -48,7 +49,7 @@ class CommandLine(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"slm2.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"slm2.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -12,11 +12,14 @@ from pathlib import Path
 import click
 
 from slm2.cli.common import write_bytes
+from slm2.contract import EMBEDDED
 from slm2.errors import Slm2Error
 
-# In an installed package, then in a checkout where tools/build_web.py wrote it.
-_PACKAGED = Path(__file__).parents[1] / "data" / "web"
-_BUILT = Path(__file__).parents[3] / "target" / "web"
+_DATA = Path(__file__).parents[1] / "data"
+_ARTIFACT = _DATA / EMBEDDED
+# In an installed wheel, then in a checkout where tools/build_web.py wrote it.
+PACKAGED = _DATA / "web"
+BUILT = Path(__file__).parents[3] / "target" / "web"
 
 # Nothing but files of this server is loaded, by the page or by what it runs.
 _POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
@@ -27,6 +30,10 @@ _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+_NOT_BUILT = (
+    "; published wheels have the page, an install from source has not: "
+    "run `python tools/build_web.py` in a checkout, then `slm2 web target/web` there"
+)
 # With these a page may share memory with its workers.
 _ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 
@@ -38,7 +45,8 @@ _ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedde
 def command(site: str | None, port: int, isolated: bool) -> None:
     """Serve the playground at http://localhost, until it is interrupted.
 
-    FOLDER is a site that tools/build_web.py wrote; without it, the one in the package or in the checkout. Only this machine can reach it.
+    FOLDER is a site that tools/build_web.py wrote; without it, the one that came with the wheel or was built in the checkout. Only this
+    machine can reach it.
     """
     folder = _site(site)
     handler = partial(_Handler, directory=str(folder), isolated=isolated)
@@ -57,11 +65,11 @@ def _site(given: str | None) -> Path:
     Raises:
         Slm2Error: ``file_unreadable``.
     """
-    tried = [Path(given)] if given is not None else [_PACKAGED, _BUILT]
+    tried = [Path(given)] if given is not None else [PACKAGED, BUILT]
     for folder in tried:
         if (folder / "index.html").is_file():
             return folder
-    reason = os.strerror(errno.ENOENT) + ("" if given is not None else "; the page was not built, run tools/build_web.py in a checkout")
+    reason = os.strerror(errno.ENOENT) + ("" if given is not None else _NOT_BUILT)
     raise Slm2Error("file_unreadable", path=str(tried[-1] / "index.html"), reason=reason)
 
 
@@ -92,6 +100,11 @@ class _Handler(SimpleHTTPRequestHandler):
         yield from _ALWAYS.items()
         if self._isolated:
             yield from _ISOLATION.items()
+
+    def translate_path(self, path: str) -> str:
+        """The file; a wheel holds the artifact once, outside the page."""
+        found = super().translate_path(path)
+        return str(_ARTIFACT) if Path(found) == PACKAGED / "data" / _ARTIFACT.name else found
 
     def list_directory(self, path: str | os.PathLike[str]) -> None:
         """Refuse."""

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use sha2::{Digest, Sha256};
 
 use super::layout;
-use super::merges::Merges;
+use super::merges::{Merges, Slot};
 
 const SEMANTIC_PREFIX: &[u8] = b"slm2 semantic 1\n";
 /// Merges that are gathered for the digest.
@@ -59,13 +59,13 @@ impl Semantic {
     }
 
     /// The merges in rank order, wherever their rows lie.
-    pub(crate) fn merges(&mut self, merges: &Merges<'_>, slot_of_rank: &[u32]) {
-        self.begin(layout::MERGES, 12 * slot_of_rank.len() as u64);
+    pub(crate) fn merges(&mut self, merges: &Merges<'_>, by_rank: &[u64]) {
+        self.begin(layout::MERGES, 12 * by_rank.len() as u64);
         // Many at a time: the digest takes whole blocks far faster than single numbers.
         let mut bytes = Vec::with_capacity(12 * MERGES_AT_A_TIME);
-        for slots in slot_of_rank.chunks(MERGES_AT_A_TIME) {
+        for slots in by_rank.chunks(MERGES_AT_A_TIME) {
             bytes.clear();
-            for slot in slots.iter().filter_map(|&slot| merges.slot(slot)) {
+            for slot in slots.iter().filter_map(|&slot| Slot::read(slot)) {
                 for number in [slot.left, slot.right, merges.merged(slot.rank).unwrap_or(0)] {
                     bytes.extend_from_slice(&number.to_le_bytes());
                 }

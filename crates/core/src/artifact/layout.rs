@@ -98,25 +98,3 @@ pub(crate) fn lower_bound(count: usize, reached: impl Fn(usize) -> bool) -> usiz
     }
     low
 }
-
-/// At most 15 bytes as a number, the first lowest; `None` where they are more.
-pub(crate) fn as_number(bytes: &[u8]) -> Option<u128> {
-    let length = bytes.len();
-    match length {
-        0..8 => Some(eight(bytes).into()),
-        8..16 => {
-            let (low, high) = bytes.split_first_chunk::<8>()?;
-            Some(u128::from(u64::from_le_bytes(*low)) | u128::from(eight(high)) << 64)
-        }
-        _ => None,
-    }
-}
-
-/// At most 7 bytes as a number.
-fn eight(bytes: &[u8]) -> u64 {
-    if let (Some(head), Some(tail)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        // The two overlap where there are fewer than eight.
-        return u64::from(u32::from_le_bytes(*head)) | u64::from(u32::from_le_bytes(*tail)) << (8 * (bytes.len() - 4));
-    }
-    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
-}

@@ -42,6 +42,13 @@ pub(crate) struct Slot {
     pub(crate) rank: u32,
 }
 
+impl Slot {
+    /// What a slot says; `None` if it is empty or not marked as used.
+    pub(crate) fn read(slot: u64) -> Option<Self> {
+        (slot & USED != 0).then_some(Self { left: field(slot, 0), right: field(slot, 21), rank: field(slot, 42) })
+    }
+}
+
 impl<'a> Merges<'a> {
     /// The section as its counts part it.
     pub(crate) fn over(section: &'a [u8]) -> Self {
@@ -62,13 +69,13 @@ impl<'a> Merges<'a> {
         }
     }
 
-    /// Step 7 of the order of checks; the slot of each rank comes with it. `data[start..end]` is the section.
+    /// Step 7 of the order of checks; the used slots in rank order come with it. `data[start..end]` is the section.
     pub(crate) fn check(
         data: &'a [u8],
         start: u64,
         end: u64,
         vocabulary: &Vocabulary<'_>,
-    ) -> Result<(Self, Vec<u32>), Error> {
+    ) -> Result<(Self, Vec<u64>), Error> {
         let section = part(data, start, end);
         if size(section) < HEAD {
             return Err(length_error(section, HEAD));
@@ -82,8 +89,8 @@ impl<'a> Merges<'a> {
             return Err(length_error(section, expected));
         }
         check_padding(data, start + head, start + align(head, 8))?;
-        let slot_of_rank = merges.check_slots(vocabulary)?;
-        Ok((merges, slot_of_rank))
+        let by_rank = merges.check_slots(vocabulary)?;
+        Ok((merges, by_rank))
     }
 
     fn check_counts(&self) -> Result<(), Error> {
@@ -118,12 +125,6 @@ impl<'a> Merges<'a> {
         if self.first_id == LISTED { u32_at(self.ids, rank as usize) } else { self.first_id.checked_add(rank) }
     }
 
-    /// What stands in a slot; `None` if it is empty or not marked as used.
-    pub(crate) fn slot(&self, index: u32) -> Option<Slot> {
-        let slot = u64_at(self.slots, index as usize).filter(|slot| slot & USED != 0)?;
-        Some(Slot { left: field(slot, 0), right: field(slot, 21), rank: field(slot, 42) })
-    }
-
     /// Row and slot of a pair (contract/artifact.md, row and column). Arithmetic is modulo 2^64 by the format.
     #[inline]
     fn place(&self, left: u32, right: u32) -> Option<(u32, u32)> {
@@ -141,7 +142,7 @@ impl<'a> Merges<'a> {
     }
 
     /// Each slot is its pair's and makes the id of its two parts, and each rank occurs once.
-    fn check_slots(&self, vocabulary: &Vocabulary<'_>) -> Result<Vec<u32>, Error> {
+    fn check_slots(&self, vocabulary: &Vocabulary<'_>) -> Result<Vec<u64>, Error> {
         let rows = 1_u32 << self.row_bits;
         let bases = || (0..rows).map(|row| (row, u32_at(self.bases, row as usize).unwrap_or(0)));
         if let Some((row, _)) = bases().find(|&(_, base)| base >= self.slot_count) {
@@ -149,24 +150,25 @@ impl<'a> Merges<'a> {
         }
         self.check_ids(vocabulary)?;
         // The bytes by rank, since what merges make lies in that order; where anything is wrong, slot by slot, to find what is first.
-        if let Ok(slot_of_rank) = self.place_slots(vocabulary, |_| true) {
-            let mut slots = slot_of_rank.iter().filter_map(|&slot| self.slot(slot));
+        if let Ok(by_rank) = self.place_slots(vocabulary, |_| true) {
+            let mut slots = by_rank.iter().filter_map(|&slot| Slot::read(slot));
             if slots.all(|slot| self.adds_up(&slot, vocabulary)) {
-                return Ok(slot_of_rank);
+                return Ok(by_rank);
             }
         }
         self.place_slots(vocabulary, |slot| self.adds_up(slot, vocabulary))
     }
 
-    /// The slot of each rank, checked slot by slot.
-    fn place_slots(&self, vocabulary: &Vocabulary<'_>, adds_up: impl Fn(&Slot) -> bool) -> Result<Vec<u32>, Error> {
+    /// The used slots in rank order, checked slot by slot.
+    fn place_slots(&self, vocabulary: &Vocabulary<'_>, adds_up: impl Fn(&Slot) -> bool) -> Result<Vec<u64>, Error> {
         let rows = 1_u32 << self.row_bits;
-        let mut slot_of_rank = vec![u32::MAX; self.count as usize];
+        let mut by_rank = vec![0; self.count as usize];
         let mut is_used = vec![false; rows as usize];
-        for index in (0..self.slot_count).filter(|&index| u64_at(self.slots, index as usize) != Some(0)) {
-            let (slot, row) = self.check_slot(index, vocabulary)?;
-            match slot_of_rank.get_mut(slot.rank as usize) {
-                Some(place @ &mut u32::MAX) => *place = index,
+        let slots = (0..self.slot_count).map(|index| (index, u64_at(self.slots, index as usize).unwrap_or(0)));
+        for (index, word) in slots.filter(|(_, word)| *word != 0) {
+            let (slot, row) = self.check_slot(index, word, vocabulary)?;
+            match by_rank.get_mut(slot.rank as usize) {
+                Some(place @ &mut 0) => *place = word,
                 _ => return Err(error(ErrorCode::ArtifactMergesRank, "rank", slot.rank)),
             }
             if !adds_up(&slot) {
@@ -176,28 +178,25 @@ impl<'a> Merges<'a> {
                 *mark = true;
             }
         }
-        if let Some(rank) = slot_of_rank.iter().position(|&slot| slot == u32::MAX) {
+        if let Some(rank) = by_rank.iter().position(|&slot| slot == 0) {
             return Err(error(ErrorCode::ArtifactMergesRank, "rank", rank));
         }
         let bases = (0..rows).zip(&is_used).filter(|(_, is_used)| !**is_used);
         if let Some((row, _)) = bases.into_iter().find(|&(row, _)| u32_at(self.bases, row as usize) != Some(0)) {
             return Err(error(ErrorCode::ArtifactMergesBase, "row", row));
         }
-        Ok(slot_of_rank)
+        Ok(by_rank)
     }
 
     /// Whether a merge makes the bytes of its two parts.
     fn adds_up(&self, slot: &Slot, vocabulary: &Vocabulary<'_>) -> bool {
-        let ids = [slot.left, slot.right, self.merged(slot.rank).unwrap_or(0)];
-        let [left, right, whole] = ids.map(|number| vocabulary.token(TokenId::new(number)));
-        if whole.len() != left.len() + right.len() {
-            return false;
-        }
+        let ids = [slot.left, slot.right, self.merged(slot.rank).unwrap_or(0)].map(TokenId::new);
         // Nearly all are short enough to be compared as numbers.
-        match (layout::as_number(whole), layout::as_number(left), layout::as_number(right)) {
-            (Some(whole), Some(left_bytes), Some(right)) => whole == left_bytes | right << (8 * left.len()),
-            _ => whole.strip_prefix(left) == Some(right),
+        if let [Some(left), Some(right), Some(whole)] = ids.map(|id| vocabulary.key(id)) {
+            return left.then(right) == Some(whole);
         }
+        let [left, right, whole] = ids.map(|id| vocabulary.token(id));
+        whole.strip_prefix(left) == Some(right)
     }
 
     /// The ids that merges make are plain, and listed only where they are not consecutive.
@@ -215,13 +214,13 @@ impl<'a> Merges<'a> {
     }
 
     /// A used slot that is as it must be, and its row.
-    fn check_slot(&self, index: u32, vocabulary: &Vocabulary<'_>) -> Result<(Slot, u32), Error> {
+    fn check_slot(&self, index: u32, word: u64, vocabulary: &Vocabulary<'_>) -> Result<(Slot, u32), Error> {
         let known = |slot: &Slot| slot.left.max(slot.right) < vocabulary.count && slot.rank < self.count;
         let placed = |slot: Slot| {
             let (row, place) = self.place(slot.left, slot.right)?;
             (place == index).then_some((slot, row))
         };
-        let slot = self.slot(index).filter(known).and_then(placed);
+        let slot = Slot::read(word).filter(known).and_then(placed);
         slot.ok_or_else(|| error(ErrorCode::ArtifactMergesSlot, "slot", index))
     }
 }

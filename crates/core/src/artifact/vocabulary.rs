@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::layout::{self, part, size, u32_at, u32_from};
+use super::layout::{self, part, size, u32_at, u32_from, u64_from};
 use super::words::{Taken, Words};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
@@ -26,8 +26,6 @@ pub(crate) struct VocabularyIndex {
     /// The token that is the single byte, for each byte.
     pub(crate) of_byte: [TokenId; 256],
     by_bytes: ByBytes,
-    /// A bit for each hash that a long entry has: most long pieces of text are none, and need no further look.
-    long: Vec<u64>,
 }
 
 /// 2^16 bits for the hashes of long entries, of which Qwen3 has a few thousand.
@@ -35,12 +33,22 @@ const LONG_BITS: u32 = 16;
 
 /// Ids, to be found by their bytes.
 enum ByBytes {
-    /// Those of up to 15 bytes, and the ids of longer ones by open addressing: at each place an id below a part of the hash, or
-    /// `FREE`; more places than ids.
-    Hashed(Words, Vec<u32>),
+    /// Those of up to 15 bytes, and longer ones.
+    Hashed(Words, LongWords),
     /// In the order of their bytes: where a hash would take too long, which is so only by intent.
     Sorted(Vec<u32>),
 }
+
+/// Entries of more than 15 bytes.
+struct LongWords {
+    /// Ids by open addressing: at each place an id below a part of the hash, or `FREE`; more places than ids.
+    places: Vec<u32>,
+    /// A bit for each hash of length and end that an entry has: most long pieces of text are none, and need no further look.
+    ends: Vec<u64>,
+}
+
+/// Entries that are taken together.
+const TOGETHER: usize = 16;
 
 /// At a place of the hash table: no id. No entry has this number: there are at most 2^21 - 1.
 const FREE: u32 = u32::MAX;
@@ -83,9 +91,22 @@ impl<'a> Vocabulary<'a> {
 
     /// The bytes of a token.
     pub(crate) fn token(&self, id: TokenId) -> &'a [u8] {
-        let bounds = (u32_at(self.offsets, id.index()), u32_at(self.offsets, id.index() + 1));
-        let (Some(start), Some(end)) = bounds else { return &[] };
-        part(self.bytes, start.into(), end.into())
+        self.bounds(id).and_then(|(start, end)| self.bytes.get(start..end)).unwrap_or_default()
+    }
+
+    /// Where a token begins and ends among the bytes.
+    #[inline]
+    fn bounds(&self, id: TokenId) -> Option<(usize, usize)> {
+        let both = u64_from(self.offsets, id.index() * 4)?;
+        Some((usize::try_from(both & u64::from(u32::MAX)).ok()?, usize::try_from(both >> 32).ok()?))
+    }
+
+    /// The key of a token; `None` where it has more than 15 bytes.
+    #[inline]
+    pub(crate) fn key(&self, id: TokenId) -> Option<Key> {
+        let (start, end) = self.bounds(id)?;
+        // What follows the token lies in the same section, so that nearly always 16 bytes are there to be loaded at once.
+        Key::new(self.bytes.get(start..)?, end.wrapping_sub(start))
     }
 
     /// Append the bytes of the plain token of a number; whether there is one.
@@ -137,8 +158,11 @@ impl<'a> Vocabulary<'a> {
     /// Every single byte is a token, and no two tokens are equal.
     fn index(&self) -> Result<VocabularyIndex, Error> {
         let mut of_byte = [None; 256];
+        let mut longer = 0;
         for id in self.ids() {
-            if let [byte] = *self.token(id) {
+            let token = self.token(id);
+            longer += usize::from(token.len() > SHORT);
+            if let [byte] = *token {
                 if let Some(entry) = of_byte.get_mut(usize::from(byte)) {
                     *entry = entry.or(Some(id));
                 }
@@ -147,49 +171,55 @@ impl<'a> Vocabulary<'a> {
         if let Some(byte) = of_byte.iter().position(Option::is_none) {
             return Err(Error::new(ErrorCode::ArtifactVocabularyBytes, [("byte", byte.into())]));
         }
-        let by_bytes = match self.hashed()? {
+        let by_bytes = match self.hashed(longer)? {
             Some(hashed) => hashed,
             None => ByBytes::Sorted(self.sorted()?),
         };
-        let mut long = vec![0_u64; 1 << (LONG_BITS - 6)];
-        for token in self.ids().map(|id| self.token(id)).filter(|token| token.len() > SHORT) {
-            let (word, bit) = long_place(token);
-            if let Some(bits) = long.get_mut(word) {
-                *bits |= 1 << bit;
-            }
-        }
-        Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes, long })
+        Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes })
     }
 
     /// The hash tables over all ids; `None` where bytes collide so often that sorting is better.
-    fn hashed(&self) -> Result<Option<ByBytes>, Error> {
-        let longer = self.ids().filter(|&id| self.token(id).len() > SHORT).count();
+    /// `longer` of them have more than 15 bytes.
+    fn hashed(&self, longer: usize) -> Result<Option<ByBytes>, Error> {
         let mut words = Words::with_room(self.count as usize - longer);
-        let mut places = vec![FREE; (longer + longer / 2 + 1).next_power_of_two()];
+        let places = vec![FREE; (longer + longer / 2 + 1).next_power_of_two()];
+        let mut long = LongWords { places, ends: vec![0; 1 << (LONG_BITS - 6)] };
         // Entries that are compared with others now and then cost about their length in all; this is far more.
         let mut patience = 16 * (u64::from(self.byte_length) + u64::from(self.count));
-        for id in self.ids() {
-            let bytes = self.token(id);
-            let cost = match Key::new(bytes, bytes.len()) {
-                Some(key) => match words.insert(key, id) {
-                    Taken::After(buckets) => buckets as u64,
-                    Taken::Equal(earlier) => return Err(duplicate(id.get(), earlier.get())),
-                },
-                None => self.take_long(&mut places, id)?,
-            };
-            let Some(left) = patience.checked_sub(cost) else { return Ok(None) };
-            patience = left;
+        let mut keys = [None; TOGETHER];
+        for first in (0..self.count).step_by(TOGETHER) {
+            // All lines of a few entries are asked for before the first is needed.
+            for (id, key) in (first..self.count).zip(&mut keys) {
+                *key = self.key(TokenId::new(id));
+                if let Some(key) = *key {
+                    words.prefetch(key);
+                }
+            }
+            for (id, key) in (first..self.count).zip(keys) {
+                let id = TokenId::new(id);
+                let cost = match key.map(|key| words.insert(key, id)) {
+                    Some(Taken::After(buckets)) => buckets as u64,
+                    Some(Taken::Equal(earlier)) => return Err(duplicate(id.get(), earlier.get())),
+                    None => self.take_long(&mut long, id)?,
+                };
+                let Some(left) = patience.checked_sub(cost) else { return Ok(None) };
+                patience = left;
+            }
         }
-        Ok(Some(ByBytes::Hashed(words, places)))
+        Ok(Some(ByBytes::Hashed(words, long)))
     }
 
     /// Take an entry of more than 15 bytes; what was compared with it, in bytes.
-    fn take_long(&self, places: &mut [u32], id: TokenId) -> Result<u64, Error> {
+    fn take_long(&self, long: &mut LongWords, id: TokenId) -> Result<u64, Error> {
         let bytes = self.token(id);
+        let (word, bit) = long_place(bytes);
+        if let Some(bits) = long.ends.get_mut(word) {
+            *bits |= 1 << bit;
+        }
         let hash = hash(bytes);
         let mut compared = 0;
-        for place in probe(hash, places.len()) {
-            match places.get_mut(place) {
+        for place in probe(hash, long.places.len()) {
+            match long.places.get_mut(place) {
                 Some(free @ &mut FREE) => {
                     *free = tag(hash) | id.get();
                     break;
@@ -270,9 +300,9 @@ impl VocabularyIndex {
     pub(crate) fn find(&self, vocabulary: &Vocabulary<'_>, bytes: &[u8]) -> Option<TokenId> {
         match (&self.by_bytes, Key::new(bytes, bytes.len())) {
             (ByBytes::Hashed(words, _), Some(key)) => words.find(key),
-            (ByBytes::Hashed(_, places), None) => {
+            (ByBytes::Hashed(_, LongWords { places, ends }), None) => {
                 let (word, bit) = long_place(bytes);
-                self.long.get(word).filter(|bits| *bits >> bit & 1 == 1)?;
+                ends.get(word).filter(|bits| *bits >> bit & 1 == 1)?;
                 let hash = hash(bytes);
                 let entries = probe(hash, places.len()).map_while(|place| places.get(place).copied());
                 let mut entries = entries.take_while(|&entry| entry != FREE);
@@ -327,7 +357,7 @@ mod tests {
         let hashed = artifact.vocabulary_index();
         assert!(matches!(hashed.by_bytes, ByBytes::Hashed(..)));
         let by_bytes = ByBytes::Sorted(vocabulary.sorted().expect("no two are equal"));
-        let sorted = VocabularyIndex { of_byte: hashed.of_byte, by_bytes, long: hashed.long.clone() };
+        let sorted = VocabularyIndex { of_byte: hashed.of_byte, by_bytes };
         for id in vocabulary.ids() {
             let bytes = vocabulary.token(id);
             assert_eq!((hashed.find(&vocabulary, bytes), sorted.find(&vocabulary, bytes)), (Some(id), Some(id)));

@@ -8,8 +8,8 @@ use crate::error::SpecialText;
 use crate::ids::TokenId;
 
 /// One id of a prompt and where it came from (contract/prompt.md, P-52).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptToken {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptToken<'a> {
     /// The id.
     pub id: TokenId,
     /// Of the message that brought it.
@@ -20,12 +20,31 @@ pub struct PromptToken {
     pub trust: &'static str,
     /// Index of the message in the prompt; `None` where no message brought it.
     pub message: Option<u32>,
-    /// Where what it touches stands in [`Assembly::ranges`].
-    pub(super) ranges: (u32, u32),
-    /// The item that it counts for, a number in [`Assembly::sources`].
+    /// What it touches: for each text the number of its source in [`Assembly::source_names`], and bytes `start..end` of it.
+    pub ranges: &'a [Range],
+}
+
+/// A source by its number, and bytes `start..end` of it. The tokens of a window touch less than 4 GiB.
+pub type Range = (u32, u32, u32);
+
+/// What tokens of one piece of a prompt have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Speaker {
+    pub(super) role: &'static str,
+    pub(super) part: &'static str,
+    pub(super) trust: &'static str,
+    pub(super) message: Option<u32>,
+    /// The item that they count for, a number in [`Assembly::sources`].
     pub(super) owner: u32,
-    /// Where it stands, a number in `Assembly::places`.
+    /// Where they stand, a number in `Assembly::places`.
     pub(super) place: u32,
+}
+
+/// A token: its speaker by number, and where its ranges end; they begin where those of the token before end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) speaker: u32,
+    pub(super) ranges: u32,
 }
 
 /// Tokens of one item of the request; `source` is `program` for the literals of template and assembler (P-53).
@@ -98,8 +117,10 @@ pub struct Escape {
 /// A prompt within its budget.
 pub struct Assembly {
     pub(super) ids: Vec<TokenId>,
-    pub(super) tokens: Vec<PromptToken>,
-    pub(super) ranges: Vec<(u32, usize, usize)>,
+    /// As many as ids.
+    pub(super) rows: Vec<Row>,
+    pub(super) speakers: Vec<Speaker>,
+    pub(super) ranges: Vec<Range>,
     pub(super) names: Vec<String>,
     pub(super) places: Vec<(&'static str, String)>,
     pub(super) sources: Vec<SourceCount>,
@@ -126,16 +147,19 @@ impl Assembly {
     }
 
     /// Each id with its origin.
-    #[must_use]
-    pub fn tokens(&self) -> &[PromptToken] {
-        &self.tokens
+    pub fn tokens(&self) -> impl Iterator<Item = PromptToken<'_>> {
+        let mut first = 0;
+        self.ids.iter().zip(&self.rows).filter_map(move |(&id, row)| {
+            let ranges = self.ranges.get(first..row.ranges as usize).unwrap_or_default();
+            first = row.ranges as usize;
+            let &Speaker { role, part, trust, message, .. } = self.speakers.get(row.speaker as usize)?;
+            Some(PromptToken { id, role, part, trust, message, ranges })
+        })
     }
 
-    /// What a token touches: for each text the number of its source in [`Assembly::source_names`], and bytes `start..end` of it.
-    #[must_use]
-    pub fn ranges(&self, token: &PromptToken) -> &[(u32, usize, usize)] {
-        let (start, end) = token.ranges;
-        self.ranges.get(start as usize..end as usize).unwrap_or_default()
+    /// The part of the request and the item at which a position of the prompt stands.
+    pub(super) fn place(&self, row: Row) -> Option<&(&'static str, String)> {
+        self.speakers.get(row.speaker as usize).and_then(|speaker| self.places.get(speaker.place as usize))
     }
 
     /// The sources that ranges name.
@@ -165,13 +189,16 @@ impl Assembly {
     /// The places of all tokens, in runs.
     pub fn map(&self) -> impl Iterator<Item = Stretch<'_>> {
         let mut begins = 0;
-        self.tokens.chunk_by(|left, right| left.place == right.place).map(move |run| {
-            let place = run.first().and_then(|token| self.places.get(token.place as usize));
-            let (part, source) = place.map_or(("", ""), |(part, source)| (part, source.as_str()));
-            let stretch = Stretch { begins, part, source };
-            begins += run.len();
-            stretch
-        })
+        let number = |row: &Row| self.speakers.get(row.speaker as usize).map(|speaker| speaker.place);
+        self.rows.chunk_by(move |left, right| left.speaker == right.speaker || number(left) == number(right)).map(
+            move |run| {
+                let place = run.first().and_then(|row| self.place(*row));
+                let (part, source) = place.map_or(("", ""), |(part, source)| (part, source.as_str()));
+                let stretch = Stretch { begins, part, source };
+                begins += run.len();
+                stretch
+            },
+        )
     }
 
     /// The state of the template's machine after the last id, by name: a reply goes on from there.

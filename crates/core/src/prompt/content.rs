@@ -5,12 +5,15 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::cut::CUT;
+use super::passes::Kept;
 use super::place::{Origin, Place};
-use super::request::Request;
+use super::request::{Chunk, Request};
 use crate::template::Source;
 
 const OPEN: &str = "\n\n<local_state>\n";
 const CLOSE: &str = "</local_state>";
+/// More than the assembler writes around a passage.
+const AROUND_EVIDENCE: usize = 64;
 
 /// A stretch of a content that ends at byte `end` of it. It begins where the one before ends, at byte 0 of its source.
 #[derive(Clone, Copy)]
@@ -68,15 +71,23 @@ pub(super) fn system(request: &Request, facts: usize, truncated: Option<usize>) 
     parts
 }
 
+/// The same as one text.
+pub(super) fn whole_system(request: &Request, kept: &Kept) -> Content {
+    let mut content = Content::default();
+    for part in system(request, kept.facts, kept.truncated()) {
+        content.append(part);
+    }
+    content
+}
+
 /// P-65: what says that turns were taken out.
 pub(super) fn marker(truncated: Option<usize>) -> String {
     truncated.map_or_else(String::new, |turns| format!("\n\n<history_truncated turns=\"{turns}\"/>"))
 }
 
-/// The passage of a rank, cut at a byte of its escaped text or not.
-pub(super) fn evidence(request: &Request, rank: usize, cut: Option<usize>) -> Content {
-    let mut content = Content::default();
-    let Some(chunk) = request.retrieved.get(rank) else { return content };
+/// The passage of a rank, cut at a byte of its escaped text or not, after what is there.
+pub(super) fn add_evidence(request: &Request, rank: usize, cut: Option<usize>, content: &mut Content) {
+    let Some(chunk) = request.retrieved.get(rank) else { return };
     let number = u32::try_from(rank).unwrap_or(u32::MAX);
     let literal = Origin::literal(Place::ChunkId(number));
     content.push(literal, "<evidence id=\"");
@@ -84,18 +95,35 @@ pub(super) fn evidence(request: &Request, rank: usize, cut: Option<usize>) -> Co
     content.push(literal, "\" source=\"");
     content.push(Origin::given(Place::ChunkSource(number)), &chunk.source);
     content.push(literal, "\">\n");
-    content.push(
-        Origin::given(Place::ChunkText(number)),
-        chunk.text.text.get(..cut.unwrap_or(usize::MAX).min(chunk.text.text.len())).unwrap_or_default(),
-    );
+    let text = chunk.text.text.get(..cut.unwrap_or(usize::MAX).min(chunk.text.text.len())).unwrap_or_default();
+    content.push(Origin::given(Place::ChunkText(number)), text);
     content.push(literal, if cut.is_some() { CUT } else { "" });
     content.push(literal, "\n</evidence>\n\n");
-    content
 }
 
-/// The user's words.
-pub(super) fn user_turn(request: &Request) -> Content {
-    Content::of(Origin::given(Place::UserTurn), &request.user_turn)
+/// The same by itself.
+pub(super) fn evidence(request: &Request, rank: usize, cut: Option<usize>) -> String {
+    let bytes = request.retrieved.get(rank).map_or(0, length);
+    let mut content = Content { text: String::with_capacity(bytes), fragments: Vec::new() };
+    add_evidence(request, rank, cut, &mut content);
+    content.text
+}
+
+/// Bytes of a passage with all that stands around it, or some more.
+fn length(chunk: &Chunk) -> usize {
+    chunk.text.text.len() + chunk.source.len() + chunk.id.len() + AROUND_EVIDENCE
+}
+
+/// All passages that are kept, and the user's words.
+pub(super) fn user(request: &Request, kept: &Kept) -> Content {
+    let mut content = Content::default();
+    let passages = request.retrieved.iter().take(kept.chunks);
+    content.text.reserve(passages.map(length).sum::<usize>() + request.user_turn.len());
+    for rank in 0..kept.chunks {
+        add_evidence(request, rank, kept.cut_of_chunk(rank), &mut content);
+    }
+    content.push(Origin::given(Place::UserTurn), &request.user_turn);
+    content
 }
 
 /// A tool response that was cut; `place` makes its place of the field in a message.
@@ -104,11 +132,4 @@ pub(super) fn response(place: fn(Source) -> Place, index: u32, text: &str, cut: 
     let mut content = Content::of(Origin::given(place), text.get(..cut).unwrap_or_default());
     content.push(Origin::literal(place), CUT);
     content
-}
-
-/// All parts as one text.
-pub(super) fn joined(parts: impl Iterator<Item = Content>) -> Content {
-    let mut whole = Content::default();
-    parts.for_each(|part| whole.append(part));
-    whole
 }

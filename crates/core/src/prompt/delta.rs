@@ -35,7 +35,7 @@ impl Assembly {
     pub fn delta(&self, cached: &[u32]) -> PromptDelta {
         let keep = self.ids.iter().zip(cached).take_while(|(id, cached)| id.get() == **cached).count();
         let lost = cached.len() - keep;
-        let place = self.tokens.get(keep).filter(|_| lost > 0).and_then(|token| self.places.get(token.place as usize));
+        let place = self.rows.get(keep).filter(|_| lost > 0).and_then(|row| self.place(*row));
         let broken = place.map(|(part, item)| Break { part, source: item.clone() });
         PromptDelta { keep, append: self.ids.get(keep..).unwrap_or_default().to_vec(), lost, broken }
     }

@@ -1,5 +1,6 @@
 //! Escaping what would begin a wrapper of the assembler (contract/prompt.md, P-45, P-46).
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -36,7 +37,10 @@ impl Escaped {
     }
 
     /// The text as given.
-    pub(super) fn given_text(&self) -> String {
+    pub(super) fn given_text(&self) -> Cow<'_, str> {
+        if self.escapes.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
         let mut text = String::with_capacity(self.given);
         let mut copied = 0;
         for (number, at) in self.escapes.iter().enumerate() {
@@ -46,7 +50,7 @@ impl Escaped {
             copied = begins + ESCAPED.len();
         }
         text.push_str(self.text.get(copied..).unwrap_or_default());
-        text
+        Cow::Owned(text)
     }
 
     /// The offset before escaping; one inside an escape is that of its `<`, plus one at the end of a range.

@@ -5,14 +5,15 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::assembly::{PromptToken, SourceCount};
+use super::assembly::{Range, Row, SourceCount, Speaker};
+use super::escape::Escaped;
 use super::layout::{Layout, number};
 use super::place::{Origin, PARTS, Place, TRUST};
 use super::rendering::{Piece, Visitor};
 use super::request::Request;
 use crate::error::SpecialText;
 use crate::ids::TokenId;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Span, Tokenizer};
 
 /// Counts of a composition that is not kept: by part and by message.
 pub(super) struct Tally<'r, 'a> {
@@ -32,6 +33,8 @@ impl<'r, 'a> Tally<'r, 'a> {
 }
 
 impl Visitor for Tally<'_, '_> {
+    const COUNTS: bool = true;
+
     fn segment(&mut self, pieces: &[Piece<'_>], text: &[u8]) {
         if let Some(finder) = &mut self.finder {
             finder.segment(pieces, text);
@@ -41,13 +44,21 @@ impl Visitor for Tally<'_, '_> {
     }
 
     fn token(&mut self, _: TokenId, speaker: usize, _: &[(usize, usize, usize)]) {
-        self.tokens += 1;
+        self.count(1, speaker);
+    }
+
+    fn inside(&mut self, spans: &[Span], speaker: usize, _: usize, _: usize) {
+        self.count(spans.len(), speaker);
+    }
+
+    fn count(&mut self, tokens: usize, speaker: usize) {
+        self.tokens += tokens;
         let Some((part, message)) = self.segment.get(speaker) else { return };
         if let Some(count) = self.by_part.get_mut(*part) {
-            *count += 1;
+            *count += tokens;
         }
         if let Some(count) = message.and_then(|index| self.by_message.get_mut(index as usize)) {
-            *count += 1;
+            *count += tokens;
         }
     }
 }
@@ -56,47 +67,32 @@ impl Visitor for Tally<'_, '_> {
 pub(super) struct Gather<'r, 'a> {
     request: &'r Request,
     pub(super) finder: Finder<'r, 'a>,
-    pub(super) tokens: Vec<PromptToken>,
-    pub(super) ranges: Vec<(u32, usize, usize)>,
-    pub(super) names: Names,
+    pub(super) ids: Vec<TokenId>,
+    pub(super) rows: Vec<Row>,
+    pub(super) ranges: Vec<Range>,
+    pub(super) speakers: Vec<Speaker>,
+    /// Paths of the sources that ranges name; `None` is the program.
+    pub(super) names: Vec<String>,
+    name_numbers: BTreeMap<Option<Place>, u32>,
     pub(super) places: Vec<(&'static str, String)>,
-    place_numbers: BTreeMap<String, u32>,
+    place_numbers: BTreeMap<Place, u32>,
     pub(super) sources: Vec<SourceCount>,
-    source_numbers: BTreeMap<(String, &'static str), u32>,
+    source_numbers: BTreeMap<(Option<Place>, u8), u32>,
     /// Of each source, as an index of [`PARTS`].
     parts: Vec<usize>,
-    segment: Vec<Speaker>,
+    segment: Vec<Heard>,
 }
 
-/// A piece, as the tokens that touch it tell it.
-struct Speaker {
+/// A piece of the segment at hand.
+struct Heard {
     origin: Origin,
     role: &'static str,
     part: &'static str,
     message: Option<u32>,
     source: u32,
     place: u32,
-    /// Known once a token counts for it.
-    owner: Option<u32>,
-}
-
-/// Texts that occur often, by number.
-#[derive(Default)]
-pub(super) struct Names {
-    pub(super) texts: Vec<String>,
-    numbers: BTreeMap<String, u32>,
-}
-
-impl Names {
-    fn number(&mut self, text: String) -> u32 {
-        if let Some(number) = self.numbers.get(&text) {
-            return *number;
-        }
-        let number = number(self.texts.len());
-        self.texts.push(text.clone());
-        self.numbers.insert(text, number);
-        number
-    }
+    /// Its number among the speakers, once a token counts for it.
+    speaker: Option<u32>,
 }
 
 impl<'r, 'a> Gather<'r, 'a> {
@@ -104,9 +100,12 @@ impl<'r, 'a> Gather<'r, 'a> {
         Self {
             request,
             finder: Finder::new(request, tokenizer),
-            tokens: Vec::with_capacity(tokens),
+            ids: Vec::with_capacity(tokens),
+            rows: Vec::with_capacity(tokens),
             ranges: Vec::with_capacity(tokens + tokens / 8),
-            names: Names::default(),
+            speakers: Vec::new(),
+            names: Vec::new(),
+            name_numbers: BTreeMap::new(),
             places: Vec::new(),
             place_numbers: BTreeMap::new(),
             sources: Vec::new(),
@@ -117,40 +116,79 @@ impl<'r, 'a> Gather<'r, 'a> {
     }
 
     /// The part of the request that a token counts for, as an index of [`PARTS`].
-    pub(super) fn part_of(&self, token: &PromptToken) -> usize {
-        self.parts.get(token.owner as usize).copied().unwrap_or(PARTS.len())
+    pub(super) fn part_of(&self, row: Row) -> usize {
+        let speaker = self.speakers.get(row.speaker as usize);
+        speaker.and_then(|speaker| self.parts.get(speaker.owner as usize)).copied().unwrap_or(PARTS.len())
+    }
+
+    fn name(&mut self, origin: Origin) -> u32 {
+        let next = number(self.names.len());
+        let found = *self.name_numbers.entry((!origin.is_literal).then_some(origin.place)).or_insert(next);
+        if found == next {
+            self.names.push(origin.source(self.request));
+        }
+        found
     }
 
     fn place(&mut self, place: Place) -> u32 {
-        let item = place.item(self.request);
-        if let Some(number) = self.place_numbers.get(&item) {
-            return *number;
+        let next = number(self.places.len());
+        let found = *self.place_numbers.entry(place.of_item()).or_insert(next);
+        if found == next {
+            let part = if place == Place::Generation { "generation_prompt" } else { part_name(place.part()) };
+            self.places.push((part, place.item(self.request)));
         }
-        let number = number(self.places.len());
-        let part = if place == Place::Generation { "generation_prompt" } else { part_name(place.part()) };
-        self.places.push((part, item.clone()));
-        self.place_numbers.insert(item, number);
-        number
+        found
     }
 
-    /// The number of the item that a piece's tokens count for.
-    fn owner(&mut self, at: usize) -> u32 {
-        let Some(speaker) = self.segment.get(at) else { return 0 };
-        if let Some(owner) = speaker.owner {
-            return owner;
-        }
-        let (key, part) = ((speaker.origin.item(self.request), trust(speaker.origin)), speaker.origin.part());
+    /// The number of the item that tokens of an origin count for.
+    fn owner(&mut self, origin: Origin) -> u32 {
         let next = number(self.sources.len());
-        let owner = *self.source_numbers.entry(key.clone()).or_insert(next);
-        if owner == next {
-            self.parts.push(part);
-            self.sources.push(SourceCount { source: key.0, trust: key.1, tokens: 0 });
+        let key = ((!origin.is_literal).then(|| origin.place.of_item()), origin.class());
+        let found = *self.source_numbers.entry(key).or_insert(next);
+        if found == next {
+            self.parts.push(origin.part());
+            self.sources.push(SourceCount { source: origin.item(self.request), trust: trust(origin), tokens: 0 });
         }
-        if let Some(speaker) = self.segment.get_mut(at) {
-            speaker.owner = Some(owner);
-        }
-        owner
+        found
     }
+
+    /// Tokens count for a piece: its number among the speakers.
+    fn speak(&mut self, at: usize, tokens: usize) -> u32 {
+        let Some(&Heard { origin, role, part, message, place, speaker, .. }) = self.segment.get(at) else { return 0 };
+        let owner = match speaker.and_then(|number| self.speakers.get(number as usize)) {
+            Some(speaker) => speaker.owner,
+            None => self.owner(origin),
+        };
+        if let Some(count) = self.sources.get_mut(owner as usize) {
+            count.tokens += tokens;
+        }
+        if let Some(number) = speaker {
+            return number;
+        }
+        let next = number(self.speakers.len());
+        self.speakers.push(Speaker { role, part, trust: trust(origin), message, owner, place });
+        if let Some(heard) = self.segment.get_mut(at) {
+            heard.speaker = Some(next);
+        }
+        next
+    }
+
+    /// The text of a piece where it is not in the prompt as it was given.
+    fn changed(&self, heard: &Heard) -> Option<&'r Escaped> {
+        let text = if heard.origin.is_literal { None } else { heard.origin.place.escaped(self.request) };
+        text.filter(|text| !text.escapes.is_empty())
+    }
+
+    fn push(&mut self, id: TokenId, speaker: u32) {
+        self.ids.push(id);
+        self.rows.push(Row { speaker, ranges: number(self.ranges.len()) });
+    }
+}
+
+/// A range of a source, in bytes as they were given.
+fn range(source: u32, start: usize, end: usize, changed: Option<&Escaped>) -> Range {
+    let (start, end) = changed.map_or((start, end), |text| (text.as_given(start, false), text.as_given(end, true)));
+    (source, number(start), number(end))
 }
 
 pub(super) fn part_name(part: usize) -> &'static str {
@@ -162,39 +200,39 @@ fn trust(origin: Origin) -> &'static str {
 }
 
 impl Visitor for Gather<'_, '_> {
+    const COUNTS: bool = false;
+
     fn segment(&mut self, pieces: &[Piece<'_>], text: &[u8]) {
         self.finder.segment(pieces, text);
         self.segment.clear();
         for piece in pieces {
-            let (source, place) =
-                (self.names.number(piece.origin.source(self.request)), self.place(piece.origin.place));
+            let (source, place) = (self.name(piece.origin), self.place(piece.origin.place));
             let (origin, role, part, message) = (piece.origin, piece.role, piece.part_name(), piece.message);
-            self.segment.push(Speaker { origin, role, part, message, source, place, owner: None });
+            self.segment.push(Heard { origin, role, part, message, source, place, speaker: None });
         }
     }
 
     fn token(&mut self, id: TokenId, speaker: usize, touched: &[(usize, usize, usize)]) {
-        let owner = self.owner(speaker);
-        if let Some(count) = self.sources.get_mut(owner as usize) {
-            count.tokens += 1;
+        let speaker = self.speak(speaker, 1);
+        for &(at, start, end) in touched {
+            if let Some(heard) = self.segment.get(at) {
+                self.ranges.push(range(heard.source, start, end, self.changed(heard)));
+            }
         }
-        let as_given = |place: Place, start, end| match place.escaped(self.request) {
-            Some(text) => (text.as_given(start, false), text.as_given(end, true)),
-            None => (start, end),
-        };
-        let first = number(self.ranges.len());
-        self.ranges.extend(touched.iter().filter_map(|&(at, start, end)| {
-            let piece = self.segment.get(at)?;
-            let (start, end) =
-                if piece.origin.is_literal { (start, end) } else { as_given(piece.origin.place, start, end) };
-            Some((piece.source, start, end))
-        }));
-        let ranges = (first, number(self.ranges.len()));
-        let Some(Speaker { origin, role, part, message, place, .. }) = self.segment.get(speaker) else { return };
-        let (role, part, message, place) = (*role, *part, *message, *place);
-        let trust = trust(*origin);
-        self.tokens.push(PromptToken { id, role, part, trust, message, ranges, owner, place });
+        self.push(id, speaker);
     }
+
+    fn inside(&mut self, spans: &[Span], speaker: usize, start: usize, base: usize) {
+        let number = self.speak(speaker, spans.len());
+        let Some(heard) = self.segment.get(speaker) else { return };
+        let (source, changed) = (heard.source, self.changed(heard));
+        for span in spans {
+            self.ranges.push(range(source, span.start - start + base, span.end - start + base, changed));
+            self.push(span.id, number);
+        }
+    }
+
+    fn count(&mut self, _: usize, _: usize) {}
 }
 
 /// Texts of special tokens in what callers wrote, as given, and how many there are in the policy.

@@ -56,14 +56,8 @@ impl Layout {
         let mut layout = Self { taken, history: all - taken, composed: BTreeMap::new() };
         conversation.messages.drain(1..=taken);
         let user = layout.user();
-        layout.compose(
-            0,
-            content::joined(content::system(request, kept.facts, kept.truncated()).into_iter()),
-            conversation,
-        );
-        let evidence = (0..kept.chunks).map(|rank| content::evidence(request, rank, kept.cut_of_chunk(rank)));
-        let user_content = content::joined(evidence.chain([content::user_turn(request)]));
-        layout.compose(user, user_content, conversation);
+        layout.compose(0, content::whole_system(request, kept), conversation);
+        layout.compose(user, content::user(request, kept), conversation);
         for (&message, &cut) in &kept.response_cuts {
             let index = message - taken;
             let (place, at): (fn(Source) -> Place, _) =

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::Workbench;
 use crate::error::Error;
+use crate::ids::TokenId;
 use crate::tokenizer::ChunkEncoder;
 
 struct Part {
@@ -22,6 +23,8 @@ struct Part {
 /// A text in parts, and its tokens.
 pub(super) struct Line {
     parts: Vec<Part>,
+    /// The text's ids as it began, until they are taken.
+    ids: Vec<TokenId>,
     /// Ids of what waits after the last part.
     rest: usize,
     total: usize,
@@ -30,9 +33,23 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(texts: impl Iterator<Item = String>, bench: &mut Workbench<'_>) -> Result<Self, Error> {
         let part = |text| Part { text, before: ChunkEncoder::new(bench.profile), tokens: 0 };
-        let mut line = Self { parts: texts.map(part).collect(), rest: 0, total: 0 };
-        line.encode(0, line.parts.len(), ChunkEncoder::new(bench.profile), bench)?;
+        let mut line = Self { parts: texts.map(part).collect(), ids: Vec::new(), rest: 0, total: 0 };
+        let mut encoder = ChunkEncoder::new(bench.profile);
+        for part in &mut line.parts {
+            part.before = encoder.clone();
+            let before = line.ids.len();
+            encoder.push(&bench.template.tokenizer, part.text.as_bytes(), bench.scratch, &mut line.ids)?;
+            part.tokens = line.ids.len() - before;
+        }
+        let before = line.ids.len();
+        encoder.rest(&bench.template.tokenizer, bench.scratch, &mut line.ids)?;
+        (line.rest, line.total) = (line.ids.len() - before, line.ids.len());
         Ok(line)
+    }
+
+    /// The ids of the whole text, once.
+    pub(super) fn take_ids(&mut self) -> Vec<TokenId> {
+        core::mem::take(&mut self.ids)
     }
 
     pub(super) const fn total(&self) -> usize {

@@ -38,13 +38,16 @@ use crate::tokenizer::{Profile, Scratch};
 use frame::{Frames, PLACEHOLDER};
 use gather::{Finder, Gather, Tally};
 use layout::Layout;
-use passes::{Kept, Passes};
+use passes::{Kept, Lines, Passes};
 use place::PARTS;
 use request::Request;
 
-pub use assembly::{Assembly, Escape, PartCount, PromptToken, SourceCount, Step, Stretch};
+pub use assembly::{Assembly, Escape, PartCount, PromptToken, Range, SourceCount, Step, Stretch};
 pub use delta::{Break, PromptDelta};
 pub use policy::Policy;
+
+/// About; what is guessed with it costs time alone.
+const BYTES_A_TOKEN: usize = 4;
 
 /// The assembler of an artifact. A view of it: cheap to make and to copy.
 #[derive(Clone)]
@@ -98,7 +101,9 @@ impl<'a> Prompt<'a> {
 
         let finder = (on_special == OnSpecial::Reject).then(|| Finder::new(&request, bench.template.tokenizer));
         let mut tally = Tally::new(composition.conversation.messages.len(), finder);
-        rendering::walk(&composition, &layout, &mut tally, &mut bench)?;
+        let mut lines = lines_ahead(&request, &composition, &frames, &mut bench);
+        let known = lines.as_mut().map(|lines| (user, lines.take_user_ids()));
+        rendering::walk(&composition, &layout, known.as_ref(), &mut tally, &mut bench)?;
         if let Some(found) = tally.finder.take().map(|finder| finder.found).filter(|found| !found.is_empty()) {
             return Err(Error::new(ErrorCode::SpecialTokenInText, [("findings", Value::Findings(found))]));
         }
@@ -114,7 +119,8 @@ impl<'a> Prompt<'a> {
             return Err(exceeded(tally.tokens, available, tally.by_part));
         };
         let sizes = (tally.tokens, core::mem::take(&mut tally.by_message));
-        let mut passes = Passes::new(&request, &composition, &frames, sizes, &mut bench)?;
+        let lines = lines.map_or_else(|| Lines::new(&request, &frames, &mut bench), Ok)?;
+        let mut passes = Passes::new(&request, &composition, lines, sizes, &mut bench);
         let size = passes.run(&floors)?;
         let (kept, steps) = (passes.kept, passes.steps);
         let mut conversation = composition.conversation;
@@ -122,7 +128,7 @@ impl<'a> Prompt<'a> {
         let composition = self.compose(&request, conversation)?;
         if size > available {
             let mut tally = Tally::new(0, None);
-            rendering::walk(&composition, &layout, &mut tally, &mut bench)?;
+            rendering::walk(&composition, &layout, None, &mut tally, &mut bench)?;
             return Err(exceeded(tally.tokens, available, tally.by_part));
         }
         let account = Account { digest, before, target, steps, size };
@@ -174,9 +180,12 @@ impl<'a> Prompt<'a> {
         bench: &mut Workbench<'_>,
     ) -> Result<Assembly, Error> {
         let mut gather = Gather::new(request, self.template.tokenizer, account.size);
-        rendering::walk(&composition, &layout, &mut gather, bench)?;
-        let ids: Vec<TokenId> = gather.tokens.iter().map(|token| token.id).collect();
-        let bytes: Vec<u8> = ids.iter().flat_map(|id| id.get().to_le_bytes()).collect();
+        rendering::walk(&composition, &layout, None, &mut gather, bench)?;
+        let ids = core::mem::take(&mut gather.ids);
+        let mut bytes = Vec::with_capacity(4 * ids.len());
+        for id in &ids {
+            bytes.extend_from_slice(&id.get().to_le_bytes());
+        }
         let parts = account.parts(&gather);
         let turns = (request.turns.len(), request.turns.len() - kept.turns_out);
         Ok(Assembly {
@@ -193,9 +202,10 @@ impl<'a> Prompt<'a> {
             target: account.target,
             turns,
             steps: account.steps,
-            tokens: gather.tokens,
+            rows: gather.rows,
+            speakers: gather.speakers,
             ranges: gather.ranges,
-            names: gather.names.texts,
+            names: gather.names,
             places: gather.places,
             sources: gather.sources,
             ids,
@@ -218,16 +228,31 @@ impl Account {
     fn parts(&self, gather: &Gather<'_, '_>) -> Vec<PartCount> {
         let mut after = [0; PARTS.len()];
         let mut begins = [None; PARTS.len()];
-        for (position, token) in gather.tokens.iter().enumerate() {
-            let part = gather.part_of(token);
+        let mut position = 0;
+        for run in gather.rows.chunk_by(|left, right| left.speaker == right.speaker) {
+            let part = run.first().map_or(PARTS.len(), |row| gather.part_of(*row));
             if let (Some(count), Some(first)) = (after.get_mut(part), begins.get_mut(part)) {
-                *count += 1;
+                *count += run.len();
                 first.get_or_insert(position);
             }
+            position += run.len();
         }
         let rows = PARTS.iter().zip(self.before).zip(after.iter().zip(begins));
         rows.map(|((part, before), (after, begins))| PartCount { part, before, after: *after, begins }).collect()
     }
+}
+
+/// What the passes need, where they will probably be needed: the ids of the user's text are then made once and not twice. A text that
+/// is refused is refused again where its turn comes.
+fn lines_ahead(
+    request: &Request,
+    composition: &Composition,
+    frames: &Frames,
+    bench: &mut Workbench<'_>,
+) -> Option<Lines> {
+    let bytes: usize = composition.conversation.messages.iter().map(|message| message.content.len()).sum();
+    let is_likely = request.degradation.is_some() && bytes / BYTES_A_TOKEN > request.available();
+    (is_likely && bench.profile == Profile::Contract).then(|| Lines::new(request, frames, bench).ok()).flatten()
 }
 
 /// P-45: in the order of the prompt, of what was not cut off.

@@ -1,9 +1,9 @@
 //! The passes and the sweep: what is given up, in which order, and when that stops (contract/prompt.md, P-62 to P-72).
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt::{self, Write};
 
 use super::content;
 use super::cut;
@@ -16,10 +16,13 @@ use super::rendering::segments;
 use super::request::Request;
 use super::{Step, Workbench};
 use crate::error::Error;
+use crate::ids::TokenId;
 use crate::template::{Composition, Item, Role, Source, What};
 
 /// Parts of the system line before the first fact: its head, the policy, the opening of the facts.
 const BEFORE_FACTS: usize = 3;
+/// Bytes, about.
+const LENGTH_OF_WHY: usize = 64;
 
 /// What of a request is in the prompt: all of it, or what the steps so far have left.
 pub(super) struct Kept {
@@ -90,22 +93,38 @@ pub(super) const fn target(whole: usize, available: usize, headroom: usize) -> u
     whole.saturating_sub(headroom * over.div_ceil(headroom))
 }
 
+/// The two texts that steps change, in their parts.
+pub(super) struct Lines {
+    system: Line,
+    user: Line,
+}
+
+impl Lines {
+    /// Of the whole request.
+    pub(super) fn new(request: &Request, frames: &Frames, bench: &mut Workbench<'_>) -> Result<Self, Error> {
+        let system = content::system(request, request.local_state.len(), None);
+        let system = Line::new(frames.system.around(system.into_iter().map(|part| part.text)), bench)?;
+        let evidence = (0..request.retrieved.len()).map(|rank| content::evidence(request, rank, None));
+        let user = evidence.chain([request.user_turn.clone()]);
+        Ok(Self { system, user: Line::new(frames.user.around(user), bench)? })
+    }
+
+    /// The ids of the user's text.
+    pub(super) fn take_user_ids(&mut self) -> Vec<TokenId> {
+        self.user.take_ids()
+    }
+}
+
 impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
     pub(super) fn new(
         request: &'r Request,
         composition: &'r Composition,
-        frames: &Frames,
+        Lines { system, user }: Lines,
         (size, message_tokens): (usize, Vec<usize>),
         bench: &'b mut Workbench<'w>,
-    ) -> Result<Self, Error> {
-        let kept = Kept::all(request);
-        let system = content::system(request, kept.facts, None);
-        let system = Line::new(frames.system.around(system.into_iter().map(|part| part.text)), bench)?;
-        let evidence = (0..kept.chunks).map(|rank| content::evidence(request, rank, None));
-        let user = evidence.chain([content::user_turn(request)]).map(|part| part.text);
-        let user = Line::new(frames.user.around(user), bench)?;
-        let target = size;
-        Ok(Self { request, composition, message_tokens, system, user, size, target, bench, kept, steps: Vec::new() })
+    ) -> Self {
+        let (kept, target) = (Kept::all(request), size);
+        Self { request, composition, message_tokens, system, user, size, target, bench, kept, steps: Vec::new() }
     }
 
     /// All that is allowed, until the prompt fits; its size then.
@@ -133,16 +152,16 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
 
     fn drop_turns(&mut self, keep: usize) -> Result<(), Error> {
         while self.is_over() && self.turns() > keep {
-            let why = format!("{} turns, keep_turns {keep}", self.turns());
-            self.take_turns(1, "1", "drop_turn", &why, false)?;
+            let turns = self.turns();
+            self.take_turns(1, "1", "drop_turn", format_args!("{turns} turns, keep_turns {keep}"), false)?;
         }
         Ok(())
     }
 
     fn drop_chunks(&mut self, keep: usize) -> Result<(), Error> {
         while self.is_over() && self.kept.chunks > keep {
-            let why = format!("{} chunks, keep_chunks {keep}", self.kept.chunks);
-            self.take_chunk("2", &why)?;
+            let chunks = self.kept.chunks;
+            self.take_chunk("2", format_args!("{chunks} chunks, keep_chunks {keep}"))?;
         }
         Ok(())
     }
@@ -150,8 +169,8 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
     fn truncate_history(&mut self, active: usize) -> Result<(), Error> {
         let turns = self.turns();
         if self.is_over() && turns > active {
-            let why = format!("{turns} turns, active_turns {active}");
-            self.take_turns(turns - active, "3", "truncate_history", &why, true)?;
+            let why = format_args!("{turns} turns, active_turns {active}");
+            self.take_turns(turns - active, "3", "truncate_history", why, true)?;
         }
         Ok(())
     }
@@ -178,12 +197,12 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
             let at = cut::place(&chunk.text.text, limit, |byte| chunk.text.is_inside(byte), self.bench)?;
             let before = self.user.total();
             let cut = content::evidence(request, rank, Some(at));
-            self.user.replace(1 + rank, cut.text, self.bench)?;
+            self.user.replace(1 + rank, cut, self.bench)?;
             self.kept.chunk_cuts.insert(rank, at);
             let step = self.step("4", "cut_chunk", Place::ChunkText(number(rank)).source(request));
-            let why = format!("{tokens} tokens, limit {limit}");
+            let why = format_args!("{tokens} tokens, limit {limit}");
             let bytes = (chunk.text.as_given(at, false), chunk.text.given);
-            self.done(Step { kept_bytes: bytes.0, given_bytes: bytes.1, ..step }, before, self.user.total(), &why);
+            self.done(Step { kept_bytes: bytes.0, given_bytes: bytes.1, ..step }, before, self.user.total(), why);
         }
         Ok(())
     }
@@ -209,14 +228,20 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
             if !self.is_over() {
                 break;
             }
-            let why = format!("{tokens} tokens, limit {limit}");
+            let why = format_args!("{tokens} tokens, limit {limit}");
             let segment = segments.get(&number(index)).copied().unwrap_or_default();
-            self.cut_response(index, segment, limit, &why)?;
+            self.cut_response(index, segment, limit, why)?;
         }
         Ok(())
     }
 
-    fn cut_response(&mut self, index: usize, segment: &[Item], limit: usize, why: &str) -> Result<(), Error> {
+    fn cut_response(
+        &mut self,
+        index: usize,
+        segment: &[Item],
+        limit: usize,
+        why: fmt::Arguments<'_>,
+    ) -> Result<(), Error> {
         let composition = self.composition;
         let Some(message) = composition.conversation.messages.get(index) else { return Ok(()) };
         let at = cut::place(&message.content, limit, |_| false, self.bench)?;
@@ -258,10 +283,10 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
     /// The sweep gives the floors up, one item a step.
     fn sweep(&mut self) -> Result<(), Error> {
         while self.is_over() && self.turns() > 0 {
-            self.take_turns(1, "sweep", "drop_turn", "sweep of history", true)?;
+            self.take_turns(1, "sweep", "drop_turn", format_args!("sweep of history"), true)?;
         }
         while self.is_over() && self.kept.chunks > 0 {
-            self.take_chunk("sweep", "sweep of retrieved")?;
+            self.take_chunk("sweep", format_args!("sweep of retrieved"))?;
         }
         while self.is_over() && self.kept.facts > 0 {
             self.take_fact()?;
@@ -274,7 +299,7 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         count: usize,
         pass: &'static str,
         action: &'static str,
-        why: &str,
+        why: fmt::Arguments<'_>,
         marker: bool,
     ) -> Result<(), Error> {
         let first = 1 + self.kept.messages_taken(self.request);
@@ -298,7 +323,7 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         Ok(())
     }
 
-    fn take_chunk(&mut self, pass: &'static str, why: &str) -> Result<(), Error> {
+    fn take_chunk(&mut self, pass: &'static str, why: fmt::Arguments<'_>) -> Result<(), Error> {
         let before = self.user.total();
         let rank = self.kept.chunks - 1;
         self.user.remove(1 + rank, self.bench)?;
@@ -321,7 +346,7 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         }
         let given_bytes = self.request.local_state.get(rank).map_or(0, |fact| fact.value.given);
         let step = self.step("sweep", "drop_fact", Place::FactName(number(rank)).item(self.request));
-        self.done(Step { given_bytes, ..step }, before, self.system.total(), "sweep of local_state");
+        self.done(Step { given_bytes, ..step }, before, self.system.total(), format_args!("sweep of local_state"));
         Ok(())
     }
 
@@ -330,15 +355,17 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
     }
 
     fn step(&self, pass: &'static str, action: &'static str, source: String) -> Step {
-        let why = format!("{} over {}: ", self.size - self.target, self.target);
+        let mut why = String::with_capacity(LENGTH_OF_WHY);
+        let _ = write!(why, "{} over {}: ", self.size - self.target, self.target);
         Step { pass, action, source, messages: 0, kept_bytes: 0, given_bytes: 0, before: self.size, after: 0, why }
     }
 
     /// What changed had `before` tokens and has `after`.
-    fn done(&mut self, mut step: Step, before: usize, after: usize, why: &str) {
+    fn done(&mut self, mut step: Step, before: usize, after: usize, why: fmt::Arguments<'_>) {
         self.size = self.size + after - before;
         step.after = self.size;
-        step.why.push_str(why);
+        // Writing to a string does not fail.
+        let _ = step.why.write_fmt(why);
         self.steps.push(step);
     }
 }

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 
 use super::escape::Escaped;
 use super::request::Request;
-use crate::template::Source;
+use crate::template::{InList, Source};
 
 /// Trust classes, the highest first.
 pub(super) const TRUST: [&str; 4] = ["program", "policy", "application", "untrusted"];
@@ -16,7 +16,7 @@ pub(super) const PARTS: [&str; 8] =
 pub(super) const PROGRAM: usize = 7;
 
 /// A text of the request. Facts and passages by their rank in the prompt, messages by their place in the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     Policy,
     FactName(u32),
@@ -97,10 +97,6 @@ impl Place {
 
     /// The path of the field: `retrieved[kb-7].text`.
     pub(super) fn source(self, request: &Request) -> String {
-        let of_message = |list: &str, source: Source| {
-            let path = source.to_string();
-            format!("{list}{}", path.strip_prefix("messages").unwrap_or(&path))
-        };
         match self {
             Self::Policy => "policy".to_string(),
             Self::UserTurn => "user_turn".to_string(),
@@ -113,8 +109,8 @@ impl Place {
             Self::ChunkId(_) => format!("{}.id", self.item(request)),
             Self::ChunkSource(_) => format!("{}.source", self.item(request)),
             Self::ChunkText(_) => format!("{}.text", self.item(request)),
-            Self::History(source) => of_message("history", source),
-            Self::Steps(source) => of_message("steps", source),
+            Self::History(source) => format!("history{}", InList(source)),
+            Self::Steps(source) => format!("steps{}", InList(source)),
         }
     }
 
@@ -124,6 +120,17 @@ impl Place {
             Self::FactValue(rank) => request.local_state.get(rank as usize).map(|fact| &fact.value),
             Self::ChunkText(rank) => request.retrieved.get(rank as usize).map(|chunk| &chunk.text),
             _ => None,
+        }
+    }
+
+    /// One place for all of an item.
+    pub(super) const fn of_item(self) -> Self {
+        match self {
+            Self::FactName(rank) | Self::FactValue(rank) => Self::FactName(rank),
+            Self::ChunkId(rank) | Self::ChunkSource(rank) | Self::ChunkText(rank) => Self::ChunkId(rank),
+            Self::History(source) => Self::History(source.of_message()),
+            Self::Steps(source) => Self::Steps(source.of_message()),
+            other => other,
         }
     }
 
@@ -138,10 +145,8 @@ impl Place {
                 let id = request.retrieved.get(rank as usize).map_or("", |chunk| &chunk.id);
                 format!("retrieved[{id}]")
             }
-            Self::History(_) | Self::Steps(_) => {
-                let path = self.source(request);
-                path.split_inclusive(']').next().unwrap_or_default().to_string()
-            }
+            Self::History(source) => format!("history[{}]", source.message().unwrap_or_default()),
+            Self::Steps(source) => format!("steps[{}]", source.message().unwrap_or_default()),
             _ => self.source(request),
         }
     }

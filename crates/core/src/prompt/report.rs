@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use super::assembly::{Assembly, PromptToken, Step, Stretch};
+use super::assembly::{Assembly, PromptToken, Range, Step, Stretch};
 use crate::error::SpecialText;
 use crate::json::JsonValue;
 
@@ -25,7 +25,7 @@ impl Assembly {
         let report = self.report().to_json();
         text.push_str(report.get(1..report.len().saturating_sub(1)).unwrap_or_default());
         text.push_str(", \"tokens\": [");
-        for (place, token) in self.tokens.iter().enumerate() {
+        for (place, token) in self.tokens().enumerate() {
             text.push_str(if place > 0 { ", " } else { "" });
             self.write_token(token, &mut text);
         }
@@ -43,30 +43,29 @@ impl Assembly {
     #[must_use]
     pub fn tokens_json(&self) -> String {
         let name = |source: u32| self.names.get(source as usize).map_or("", String::as_str).into();
-        let range = |&(source, start, end): &(u32, usize, usize)| {
-            JsonValue::Array(Vec::from([name(source), start.into(), end.into()]))
-        };
-        let row = |token: &PromptToken| {
+        let range =
+            |&(source, start, end): &Range| JsonValue::Array(Vec::from([name(source), start.into(), end.into()]));
+        let row = |token: PromptToken<'_>| {
             JsonValue::Array(Vec::from([
                 token.id.get().into(),
                 token.role.into(),
                 token.part.into(),
                 token.trust.into(),
                 token.message.map_or(JsonValue::Null, JsonValue::from),
-                JsonValue::array(self.ranges(token).iter().map(range)),
+                JsonValue::array(token.ranges.iter().map(range)),
             ]))
         };
-        JsonValue::array(self.tokens.iter().map(row)).to_json()
+        JsonValue::array(self.tokens().map(row)).to_json()
     }
 
-    fn write_token(&self, token: &PromptToken, out: &mut String) {
-        let PromptToken { id, role, part, trust, .. } = token;
+    fn write_token(&self, token: PromptToken<'_>, out: &mut String) {
+        let PromptToken { id, role, part, trust, ranges, .. } = token;
         let _ = write!(
             out,
             "{{\"id\": {}, \"role\": \"{role}\", \"part\": \"{part}\", \"trust\": \"{trust}\", \"ranges\": [",
             id.get()
         );
-        for (place, (source, start, end)) in self.ranges(token).iter().enumerate() {
+        for (place, (source, start, end)) in ranges.iter().enumerate() {
             // Names of sources have nothing that JSON escapes.
             let source = self.names.get(*source as usize).map_or("", String::as_str);
             let comma = if place > 0 { ", " } else { "" };

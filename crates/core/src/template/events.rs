@@ -278,7 +278,8 @@ impl<'a> Events<'a> {
         let text = message.content.as_str();
         let none = Stretch { end: 0, ..whole };
         let Some((opening, closing)) = self.marks_of_split() else { return (none, whole) };
-        let (Some(first), Some(last)) = (text.find(closing), text.rfind(closing)) else { return (none, whole) };
+        let Some(first) = find(text, closing) else { return (none, whole) };
+        let last = text.rfind(closing).unwrap_or(first);
         let head = Stretch { end: first, ..whole }.without_newlines(self.conversation, false, true);
         let begin = head.text(self.conversation).rfind(opening).map_or(0, |at| at + opening.len());
         let reasoning = Stretch { start: begin, ..head }.without_newlines(self.conversation, true, false);
@@ -293,11 +294,17 @@ impl<'a> Events<'a> {
         }
         let text = message.content.as_str();
         let Some((opening, closing)) = self.marks_of_split() else { return false };
-        let Some(at) = text.find(closing) else { return false };
+        let Some(at) = find(text, closing) else { return false };
         let head = text.get(..at).unwrap_or_default();
         let rest = text.get(at + closing.len()..).unwrap_or_default();
         let opened = head.strip_prefix(opening).is_some_and(|after| after.starts_with('\n'));
         let once = text.matches(opening).count() == 1 && !rest.contains(closing);
         !(opened && head.ends_with('\n') && rest.starts_with("\n\n") && once)
     }
+}
+
+/// Where a mark first stands in a text. Its first character is looked for several bytes at a time, and most texts have none.
+fn find(text: &str, mark: &str) -> Option<usize> {
+    let first = mark.chars().next()?;
+    text.match_indices(first).map(|(at, _)| at).find(|&at| text.get(at..).is_some_and(|rest| rest.starts_with(mark)))
 }

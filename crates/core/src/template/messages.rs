@@ -53,7 +53,7 @@ impl Role {
 }
 
 /// A field of the request, as provenance names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// `messages[i].content`
     Content(u32),
@@ -69,20 +69,52 @@ pub enum Source {
     Program,
 }
 
+impl Source {
+    /// The place of the message in its list; `None` of what is in no message.
+    pub(crate) const fn message(self) -> Option<u32> {
+        match self {
+            Self::Content(index) | Self::Reasoning(index) | Self::Name(index, ..) | Self::Arguments(index, ..) => {
+                Some(index)
+            }
+            Self::Tool(_) | Self::Program => None,
+        }
+    }
+
+    /// One field for all of a message.
+    pub(crate) const fn of_message(self) -> Self {
+        match self.message() {
+            Some(index) => Self::Content(index),
+            None => self,
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let function = |wrapped: bool| if wrapped { ".function" } else { "" };
-        match *self {
-            Self::Content(index) => write!(formatter, "messages[{index}].content"),
-            Self::Reasoning(index) => write!(formatter, "messages[{index}].reasoning_content"),
-            Self::Name(index, call, wrapped) => {
-                write!(formatter, "messages[{index}].tool_calls[{call}]{}.name", function(wrapped))
-            }
-            Self::Arguments(index, call, wrapped) => {
-                write!(formatter, "messages[{index}].tool_calls[{call}]{}.arguments", function(wrapped))
-            }
+        match self {
             Self::Tool(index) => write!(formatter, "tools[{index}]"),
             Self::Program => formatter.write_str("program"),
+            _ => write!(formatter, "messages{}", InList(*self)),
+        }
+    }
+}
+
+/// The path of a message's field inside a list of messages: `[3].content`.
+pub(crate) struct InList(pub(crate) Source);
+
+impl fmt::Display for InList {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let function = |wrapped: bool| if wrapped { ".function" } else { "" };
+        match self.0 {
+            Source::Content(index) => write!(formatter, "[{index}].content"),
+            Source::Reasoning(index) => write!(formatter, "[{index}].reasoning_content"),
+            Source::Name(index, call, wrapped) => {
+                write!(formatter, "[{index}].tool_calls[{call}]{}.name", function(wrapped))
+            }
+            Source::Arguments(index, call, wrapped) => {
+                write!(formatter, "[{index}].tool_calls[{call}]{}.arguments", function(wrapped))
+            }
+            Source::Tool(_) | Source::Program => Ok(()),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::tokenizer::Tokenizer;
 use messages::given;
 
 pub(crate) use compose::{Item, What, compose, rewrites_arguments};
-pub(crate) use messages::{Conversation, Message, Reading, Role, invalid_type, shown, taken};
+pub(crate) use messages::{Conversation, InList, Message, Reading, Role, invalid_type, shown, taken};
 pub(crate) use messages::{parse as parse_messages, parse_tools};
 
 pub use compose::Composition;

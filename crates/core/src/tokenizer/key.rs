@@ -34,6 +34,20 @@ impl Key {
         Some(Self(kept | (length as u128) << LENGTH_SHIFT))
     }
 
+    /// The key of two pieces, one after the other; `None` where they are too long.
+    #[inline]
+    pub(crate) const fn then(self, other: Self) -> Option<Self> {
+        let Self(left) = self;
+        let Self(right) = other;
+        let (length, added) = ((left >> LENGTH_SHIFT) as usize, (right >> LENGTH_SHIFT) as usize);
+        if length + added > SHORT {
+            return None;
+        }
+        let bytes = (right & ((1 << LENGTH_SHIFT) - 1)) << (8 * length);
+        // The lengths add up as numbers in the top byte.
+        Some(Self((left | bytes) + ((added as u128) << LENGTH_SHIFT)))
+    }
+
     /// The key of a part of a piece, which is another than that of a piece with the same bytes: a sealed fact (contract/tokenizer.md,
     /// T-6) says what a piece is, and nothing of parts.
     #[inline]

@@ -261,6 +261,11 @@ impl<'a> Tokenizer<'a> {
         self.meaning(0, id)?.bytes(0, id, SpecialPolicy::Bytes)
     }
 
+    /// How many bytes a plain token has.
+    pub(crate) fn token_length(&self, id: TokenId) -> usize {
+        self.vocabulary.token(id).len()
+    }
+
     /// The plain token that has exactly these bytes.
     #[must_use]
     pub fn token_id(&self, bytes: &[u8]) -> Option<TokenId> {

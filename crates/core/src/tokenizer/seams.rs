@@ -32,19 +32,17 @@ impl Seams {
 
     /// Note what an entry has next to each other, before each of its bytes that is no tail byte.
     fn note(&mut self, token: &[u8]) {
-        let mut left: Option<&[u8]> = None;
+        let mut left: Option<Stretch> = None;
         let mut rest = token;
-        while !rest.is_empty() {
-            let tail = rest.iter().skip(1).take_while(|&&byte| scalar_length(byte) == 0).count();
-            let (scalar, after) = rest.split_at_checked(1 + tail).unwrap_or((rest, &[]));
-            if let Some(left) = left {
-                if is_whole(left) && is_whole(scalar) {
-                    set(&mut self.pairs, pair_hash(Scalar::of_bytes(left), Scalar::of_bytes(scalar)));
-                } else {
-                    set(&mut self.edges, edge_of_bytes(left, scalar));
+        while let Some((right, after)) = Stretch::first(rest) {
+            match left {
+                Some(left) if left.is_whole() && right.is_whole() => {
+                    set(&mut self.pairs, pair_hash(Scalar(left.bytes), Scalar(right.bytes)));
                 }
+                Some(left) => set(&mut self.edges, usize::from(left.last) << 8 | usize::from(right.lead)),
+                None => {}
             }
-            (left, rest) = (Some(scalar), after);
+            (left, rest) = (Some(right), after);
         }
     }
 
@@ -144,9 +142,33 @@ const fn scalar_length(lead: u8) -> usize {
     }
 }
 
-/// Whether a byte with the tail bytes after it has as many as it asks for.
-fn is_whole(bytes: &[u8]) -> bool {
-    bytes.first().is_some_and(|&lead| scalar_length(lead) == bytes.len())
+/// A byte with the tail bytes after it, of which it may ask for fewer or more.
+#[derive(Clone, Copy)]
+struct Stretch {
+    /// The first four, the first lowest.
+    bytes: u32,
+    length: usize,
+    lead: u8,
+    last: u8,
+}
+
+impl Stretch {
+    /// The first one of some bytes, and the bytes after it.
+    fn first(text: &[u8]) -> Option<(Self, &[u8])> {
+        let (&lead, mut rest) = text.split_first()?;
+        let mut stretch = Self { bytes: lead.into(), length: 1, lead, last: lead };
+        while let Some((&tail @ 0x80..=0xBF, after)) = rest.split_first() {
+            if stretch.length < 4 {
+                stretch.bytes |= u32::from(tail) << (8 * stretch.length);
+            }
+            (stretch.length, stretch.last, rest) = (stretch.length + 1, tail, after);
+        }
+        Some((stretch, rest))
+    }
+
+    const fn is_whole(self) -> bool {
+        scalar_length(self.lead) == self.length
+    }
 }
 
 #[inline]
@@ -158,11 +180,6 @@ fn pair_hash(left: Scalar, right: Scalar) -> usize {
 #[inline]
 fn edge(left: Scalar, right: Scalar) -> usize {
     usize::from(left.last_byte()) << 8 | usize::from(right.first_byte())
-}
-
-fn edge_of_bytes(left: &[u8], right: &[u8]) -> usize {
-    let byte = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or(0));
-    byte(left.last()) << 8 | byte(right.first())
 }
 
 fn set(bits: &mut [u64], bit: usize) {
