@@ -102,7 +102,7 @@ def on_terminal(monkeypatch, model, *lines, show_reasoning=False, **options):
     screen = Console(file=out, force_terminal=True, color_system="truecolor", width=80, markup=False, highlight=False, emoji=False)
     monkeypatch.setattr("builtins.input", Lines(*lines))
     talk = Chat(getattr(scripted_entry, model)(), config(max_tokens=64), **options)
-    Conversation(talk, Terminal(screen, show_reasoning=show_reasoning), []).run(asked=False)
+    Conversation(talk, Terminal(lambda: screen, show_reasoning=show_reasoning), []).run(asked=False)
     return out.getvalue(), talk
 
 

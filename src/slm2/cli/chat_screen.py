@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Protocol
 
 from rich.console import Console
@@ -112,8 +113,9 @@ class Pipe:
 class Terminal:
     """With colours, a folded line of reasoning that counts, and the window as a bar."""
 
-    def __init__(self, screen: Console, *, show_reasoning: bool) -> None:
-        self._screen = screen
+    def __init__(self, new_screen: Callable[[], Console], *, show_reasoning: bool) -> None:
+        self._new_screen = new_screen
+        self._screen = new_screen()
         self.show_reasoning = show_reasoning
         self._folded = 0  # ids of the reasoning in the line that is being counted
         self._open = False  # whether the cursor stands behind some text
@@ -157,7 +159,8 @@ class Terminal:
         self._line(f"✗ {error.code}: {error}{hint}", "red")
 
     def given_up(self) -> None:
-        """See :class:`Screen`."""
+        """See :class:`Screen`. What rich was writing when the interrupt came may be out already, and would be written once more."""
+        self._screen = self._new_screen()
         self._unfold()
         self._line("✗ given up; the conversation is as before", "yellow")
 
@@ -217,7 +220,6 @@ class Terminal:
 
 def screen_of(*, show_reasoning: bool) -> Screen:
     """A terminal where stdin and stdout are one, else a pipe."""
-    screen = console()
-    if screen.is_terminal and sys.stdin.isatty():
-        return Terminal(screen, show_reasoning=show_reasoning)
+    if console().is_terminal and sys.stdin.isatty():
+        return Terminal(console, show_reasoning=show_reasoning)
     return Pipe(show_reasoning=show_reasoning)
