@@ -80,7 +80,9 @@ class Clock:
 
 def run_slm2(source: Path, output: Path, threads: int) -> Figures:
     """Seconds of all of it."""
-    import pyarrow.ipc  # noqa: F401, PLC0415  (imported when it is used, else)
+    # pyarrow imports pandas at its first array, where it is there; datasets has imported both by now.
+    import pandas  # noqa: F401, PLC0415
+    import pyarrow.ipc  # noqa: F401, PLC0415
 
     from slm2.corpus import CorpusOptions, encode_corpus  # noqa: PLC0415
 
