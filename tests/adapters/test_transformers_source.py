@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from transformers import Qwen3ForCausalLM, Qwen3Model
 
 import slm2
 from adapters import checkpoints
+from cli.runner import run
 from scripted_models import config
 from slm2.adapters.transformers import TransformersSource
 from slm2.errors import Slm2Error
@@ -184,3 +186,13 @@ def test_what_cannot_be_read(tmp_path: Path, network) -> None:
         with pytest.raises(Slm2Error) as caught:
             make()
         assert caught.value.code == code
+
+
+def test_the_command_line_reads_a_folder_and_tells_nothing_else(checkpoint: Path) -> None:
+    """Not even the bar that transformers shows while it reads weights: stderr is JSON, a line each."""
+    sampling = ("--preset", "thinking", "--seed", "7", "--max-tokens", "4")
+    result = run("generate", "--model", f"transformers:{checkpoint}", *sampling, "--prompt", "Hi", "--format", "json")
+    assert result.status == 0
+    assert [line["warning"]["code"] for line in result.messages] == ["reply_cut"]
+    chat = run("chat", "--model", f"transformers:{checkpoint}", *sampling, stdin=b"Hi\n")
+    assert chat.out.decode().rstrip("\n") == json.loads(result.out)["text"]
