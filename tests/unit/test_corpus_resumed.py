@@ -64,6 +64,23 @@ def test_a_run_stopped_at_any_operation_ends_as_an_undisturbed_one(corpus, tmp_p
         shutil.rmtree(output)
 
 
+def test_a_shard_is_on_the_disk_before_it_is_named_and_named_before_the_journal_tells_it(corpus, tmp_path):
+    """What no stopped process can show, only a machine that lost its power."""
+    inputs, _ = corpus
+    log = operations(inputs, tmp_path / "out")
+    told = [at for at, name in enumerate(log) if name == "open journal.jsonl"]
+    assert len(told) > 4
+    for number, at in enumerate(told):
+        name = f"shard-{number:06}"
+        files = [f"{name}.{end}" for end in ("bin", "offsets", "skipped.jsonl") if f"open {name}.{end}.part" in log]
+        renamed = [f"rename {file}.part" for file in files]
+        assert log[at - 1 - len(files) : at] == [*renamed, "sync the folder"]
+        begun = log.index(f"open {name}.bin.part")
+        assert log[begun : at - 1 - len(files)].count("sync") == len(files)
+        assert log[at : at + 3] == ["open journal.jsonl", "write", "sync"]
+    assert log[-6:] == ["write", "sync", "rename manifest.json.part", "sync the folder", "unlink journal.jsonl", "sync the folder"]
+
+
 def test_runs_stopped_again_and_again_end_as_an_undisturbed_one(corpus, tmp_path):
     inputs, undisturbed = corpus
     print(f"seed {SEED}")
