@@ -8,7 +8,7 @@ use super::words::{Taken, Words};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::ids::TokenId;
-use crate::tokenizer::{Key, SHORT};
+use crate::tokenizer::{Key, SHORT, hash_of};
 
 const MAX_TOKEN_BYTES: u32 = 65_535;
 
@@ -216,7 +216,7 @@ impl<'a> Vocabulary<'a> {
         if let Some(bits) = long.ends.get_mut(word) {
             *bits |= 1 << bit;
         }
-        let hash = hash(bytes);
+        let hash = hash_of(bytes);
         let mut compared = 0;
         for place in probe(hash, long.places.len()) {
             match long.places.get_mut(place) {
@@ -267,17 +267,6 @@ fn probe(hash: u64, size: usize) -> impl Iterator<Item = usize> {
     (0..size).map(move |step| first.wrapping_add(step) & (size - 1))
 }
 
-#[inline]
-fn hash(bytes: &[u8]) -> u64 {
-    let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut hash = bytes.len() as u64;
-    let mut rest = bytes;
-    while let Some((word, after)) = rest.split_first_chunk::<8>() {
-        (hash, rest) = (mix(hash, u64::from_le_bytes(*word)), after);
-    }
-    mix(hash, rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
-}
-
 /// What a place has of a hash above the 21 bits of the id, so that most other entries are passed over unread.
 #[allow(clippy::cast_possible_truncation)]
 const fn tag(hash: u64) -> u32 {
@@ -303,7 +292,7 @@ impl VocabularyIndex {
             (ByBytes::Hashed(_, LongWords { places, ends }), None) => {
                 let (word, bit) = long_place(bytes);
                 ends.get(word).filter(|bits| *bits >> bit & 1 == 1)?;
-                let hash = hash(bytes);
+                let hash = hash_of(bytes);
                 let entries = probe(hash, places.len()).map_while(|place| places.get(place).copied());
                 let mut entries = entries.take_while(|&entry| entry != FREE);
                 let found = entries.find(|&entry| vocabulary.is_at(entry, hash, bytes))?;

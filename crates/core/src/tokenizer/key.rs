@@ -117,6 +117,18 @@ pub(super) const fn mix(number: u128) -> u64 {
     (low ^ high.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
+/// A hash of bytes of any number.
+#[inline]
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut hash = bytes.len() as u64;
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        (hash, rest) = (mix(hash, u64::from_le_bytes(*word)), after);
+    }
+    mix(hash, rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 mod blocks;
 mod characters;
 mod chunks;
+mod clause_cache;
 mod decode;
 mod found;
 mod key;
@@ -35,7 +36,7 @@ use sink::{Collect, Count, Fill, Sink};
 pub use chunks::{ChunkEncoder, GrowingText, Growth};
 pub(crate) use decode::Meaning;
 pub use decode::SpecialPolicy;
-pub(crate) use key::{Key, SHORT};
+pub(crate) use key::{Key, SHORT, hash_of};
 pub(crate) use merge::BytePairs;
 pub(crate) use scanner::Scanner;
 pub use scratch::Scratch;

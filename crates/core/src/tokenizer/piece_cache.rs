@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::key::{Key, LENGTH_SHIFT, PART, first_16, mix};
 use crate::ids::TokenId;
 
-/// The longest piece that is kept.
+/// The longest piece that is kept here.
 pub(crate) const LONGEST: usize = 30;
 /// The most ids of a short entry.
 pub(crate) const SHORT_IDS: usize = 4;

@@ -1,7 +1,8 @@
 //! From a normalised text to ids: pieces are found, looked up, and merged where they are new.
 
+use super::clause_cache::LONGEST_CLAUSE;
 use super::found::{Found, MOST, Piece};
-use super::key::Key;
+use super::key::{Key, hash_of};
 use super::normalize::too_long;
 use super::piece_cache::{LONGEST, SHORT_IDS};
 use super::scanner::Progress;
@@ -128,6 +129,9 @@ impl<'a> Tokenizer<'a> {
     /// A piece or part that was not in its bucket of short ones in the cache. Whether the sink wants more.
     #[inline(never)]
     fn encode_piece(&self, piece: &[u8], key: Key, part: bool, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+        if piece.len() > LONGEST && !part {
+            return self.encode_clause(piece, scratch, sink);
+        }
         // Then what a piece that can be kept has of ids is found in the room afterwards.
         let wanted = scratch.room.has_place(LONGEST) || scratch.room.flush(sink);
         let known = if key.is_none() { scratch.cache.find_long(piece, part) } else { scratch.cache.find(key) };
@@ -140,6 +144,24 @@ impl<'a> Tokenizer<'a> {
             let ids = scratch.room.since(before);
             if key.is_none() { scratch.cache.keep_long(piece, part, ids) } else { scratch.cache.keep_short(key, ids) }
         }
+        wanted
+    }
+
+    /// A piece of more than 30 bytes. Whether the sink wants more.
+    fn encode_clause(&self, piece: &[u8], scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+        if piece.len() > LONGEST_CLAUSE {
+            return self.encode_unknown(piece, false, scratch, sink);
+        }
+        // It has no more ids than bytes, and its parts ask for no more place than that beyond them: none of its ids leaves the room before
+        // all are there.
+        let wanted = scratch.room.has_place(LONGEST_CLAUSE + SHORT_IDS * MOST) || scratch.room.flush(sink);
+        let hash = hash_of(piece);
+        if let Some(known) = scratch.clauses.find(piece, hash) {
+            return scratch.room.extend(known, sink) && wanted;
+        }
+        let before = scratch.room.used();
+        let wanted = self.encode_unknown(piece, false, scratch, sink) && wanted;
+        scratch.clauses.keep(piece, hash, scratch.room.since(before));
         wanted
     }
 

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use super::Tokenizer;
 use super::characters::Characters;
+use super::clause_cache::ClauseCache;
 use super::found::Found;
 use super::merge::Merger;
 use super::piece_cache::PieceCache;
@@ -13,7 +14,7 @@ use crate::error_code::ErrorCode;
 
 /// Memory that encoding works in: kept by the caller from one text to the next, one for each thread.
 ///
-/// It takes up to 6.5 MiB, and while a long piece or run of marks is at hand at most 16 bytes more for each byte of it, counted before or
+/// It takes up to 9 MiB, and while a long piece or run of marks is at hand at most 16 bytes more for each byte of it, counted before or
 /// after normalisation, whichever is more. It never changes
 /// what comes out, whichever artifacts it was used with before.
 pub struct Scratch {
@@ -22,6 +23,7 @@ pub struct Scratch {
     owner: [u8; 32],
     pub(super) merger: Merger,
     pub(super) cache: PieceCache,
+    pub(super) clauses: ClauseCache,
     pub(super) characters: Characters,
     pub(super) room: Room,
     /// Where pieces wait, and parts of one; absent while they do.
@@ -51,6 +53,7 @@ impl Scratch {
             owner: [0; 32],
             merger: Merger::default(),
             cache: PieceCache::default(),
+            clauses: ClauseCache::default(),
             characters: Characters::default(),
             room: Room::default(),
             pieces: None,
@@ -70,7 +73,7 @@ impl Scratch {
         if self.owner != *tokenizer.digest {
             self.owner = *tokenizer.digest;
             (self.merger, self.cache) = (Merger::default(), PieceCache::default());
-            self.characters = Characters::default();
+            (self.clauses, self.characters) = (ClauseCache::default(), Characters::default());
         }
     }
 }
