@@ -169,8 +169,14 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
     fn truncate_history(&mut self, active: usize) -> Result<(), Error> {
         let turns = self.turns();
         if self.is_over() && turns > active {
-            let why = format_args!("{turns} turns, active_turns {active}");
-            self.take_turns(turns - active, "3", "truncate_history", why, true)?;
+            let count = turns - active;
+            self.take_turns(
+                count,
+                "3",
+                "truncate_history",
+                format_args!("{turns} turns, active_turns {active}"),
+                true,
+            )?;
         }
         Ok(())
     }
@@ -200,9 +206,9 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
             self.user.replace(1 + rank, cut, self.bench)?;
             self.kept.chunk_cuts.insert(rank, at);
             let step = self.step("4", "cut_chunk", Place::ChunkText(number(rank)).source(request));
-            let why = format_args!("{tokens} tokens, limit {limit}");
-            let bytes = (chunk.text.as_given(at, false), chunk.text.given);
-            self.done(Step { kept_bytes: bytes.0, given_bytes: bytes.1, ..step }, before, self.user.total(), why);
+            let (kept_bytes, given_bytes) = (chunk.text.as_given(at, false), chunk.text.given);
+            let step = Step { kept_bytes, given_bytes, ..step };
+            self.done(step, before, self.user.total(), format_args!("{tokens} tokens, limit {limit}"));
         }
         Ok(())
     }
@@ -228,9 +234,8 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
             if !self.is_over() {
                 break;
             }
-            let why = format_args!("{tokens} tokens, limit {limit}");
             let segment = segments.get(&number(index)).copied().unwrap_or_default();
-            self.cut_response(index, segment, limit, why)?;
+            self.cut_response(index, segment, limit, format_args!("{tokens} tokens, limit {limit}"))?;
         }
         Ok(())
     }
