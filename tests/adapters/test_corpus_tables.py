@@ -94,6 +94,19 @@ def test_columns_that_hold_no_text_are_refused(tmp_path):
         assert caught.value.code == code
 
 
+def test_a_column_is_its_own_and_not_what_lies_within_another(tmp_path):
+    table = pyarrow.table({"text": [{"x": "in a struct"}], "text.x": ["Hello"]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    encode_corpus(CONTRACT, [tmp_path / "a.parquet"], tmp_path / "out", options(read="parquet", field="text.x"))
+    assert shard_documents(tmp_path / "out") == [[9707, END]]
+
+
+def test_a_column_of_nulls_alone_is_one_of_broken_rows(tmp_path):
+    parquet.write_table(pyarrow.table({"text": pyarrow.nulls(3)}), tmp_path / "a.parquet")
+    report = encode_corpus(CONTRACT, [tmp_path / "a.parquet"], tmp_path / "out", options(read="parquet", field="text", on_error="skip"))
+    assert (report.total.documents, report.total.skipped) == (0, 3)
+
+
 def test_broken_rows_of_parquet(tmp_path):
     ill = pyarrow.array([b"good", b"ill \xff", None, b"x" * 5000, b"good"])
     strings = pyarrow.Array.from_buffers(pyarrow.string(), 5, ill.buffers())  # as a careless writer makes them
@@ -136,6 +149,30 @@ def test_a_run_stopped_at_any_operation_ends_as_an_undisturbed_one(tmp_path, wri
         shutil.rmtree(tmp_path / "out")
 
 
+@pytest.mark.parametrize("write", ["parquet", "arrow"])
+def test_a_full_disk_is_a_refusal_and_the_run_goes_on_later(tmp_path, monkeypatch, write):
+    monkeypatch.setattr("slm2.corpus.storage._HELD", 64)  # many writes of one table
+    inputs = [write_lines(tmp_path / "a.txt", ROWS)]
+
+    class Full(UnsyncedStorage):
+        left = 0
+
+        def _write(self, descriptor, data):
+            type(self).left -= 1
+            if type(self).left < 0:
+                view = memoryview(data)  # which the error holds on to, as that of the system's own write does
+                raise OSError(28, "No space left on device" if view else "")
+            super()._write(descriptor, data)
+
+    for number in range(8):
+        Full.left = number
+        with pytest.raises(Slm2Error) as caught:
+            run(inputs, tmp_path / "out", options(write=write), Full)
+        assert (caught.value.code, caught.value.fields["reason"]) == ("file_unwritable", "No space left on device")
+    run(inputs, tmp_path / "out", options(write=write))
+    assert read(tmp_path / "out", write).column("ids").to_pylist() == IDS
+
+
 def test_another_pyarrow_does_not_go_on(tmp_path, monkeypatch):
     path = write_lines(tmp_path / "a.txt", ROWS)
     encode_corpus(CONTRACT, [path], tmp_path / "out", options(write="parquet"))
@@ -171,6 +208,10 @@ def test_broken_rows_of_a_table():
     assert marked.column("ids").to_pylist() == [[64], None, None, [65]]
     reasons = marked.column("refused").to_pylist()
     assert [reason and reason.split(":")[0] for reason in reasons] == [None, "missing_field", "invalid_value", None]
+    # As Ray infers a block in which every text is null.
+    nulls = TableEncoder("text", append="none", on_error="null")(pyarrow.table({"text": pyarrow.nulls(2)}))
+    assert nulls.column("ids").to_pylist() == [None, None]
+    assert nulls.schema.field("ids") == marked.schema.field("ids")
 
 
 def test_what_an_encoder_of_tables_refuses():
@@ -185,7 +226,12 @@ def test_what_an_encoder_of_tables_refuses():
         with pytest.raises(Slm2Error) as caught:
             TableEncoder("text", **{"append": "none", **settings})
         assert caught.value.code == code
-    for column, settings, code in (("n", {}, "invalid_type"), ("body", {}, "invalid_value"), ("text", {"ids": "n"}, "invalid_value")):
+    for column, settings, code in (
+        ("n", {}, "invalid_type"),
+        ("body", {}, "invalid_value"),
+        ("text", {"ids": "n"}, "invalid_value"),
+        ("text", {"ids": "refused", "on_error": "null"}, "invalid_value"),
+    ):
         with pytest.raises(Slm2Error) as caught:
             TableEncoder(column, append="none", **settings)(table)
         assert caught.value.code == code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -251,6 +252,39 @@ def test_two_runs_do_not_write_to_one_folder(corpus, tmp_path):
         assert refusal(inputs, tmp_path / "out").fields["reason"] == "another run is writing to it"
     run(inputs, tmp_path / "out")
     assert folder(tmp_path / "out") == undisturbed
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no flock")
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EIO])
+def test_a_file_system_without_locks_is_written_to(corpus, tmp_path, monkeypatch, number):
+    inputs, undisturbed = corpus
+
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    if number == errno.EIO:
+        assert refusal(inputs, tmp_path / "out").code == "file_unwritable"
+    else:
+        run(inputs, tmp_path / "out")
+        assert folder(tmp_path / "out") == undisturbed
+
+
+def test_a_folder_that_the_system_does_not_open_is_written_to(tmp_path, monkeypatch):
+    # Windows opens no folder; it has no flock either.
+    opened = os.open
+
+    def refusing(path, flags, mode=0o777):
+        if os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, flags, mode)
+
+    storage = Storage(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refusing)
+        storage.write_whole("a", b"whole")
+        storage.remove("a")
+    assert storage.names() == set()
 
 
 def test_a_full_disk_is_a_refusal_and_the_run_goes_on_later(corpus, tmp_path):

@@ -50,7 +50,8 @@ class ParquetDocuments:
             group = self._file.metadata.row_group(at)
             if passed < group.num_rows:
                 for part in self._file.iter_batches(_ROWS, row_groups=[at], columns=[self._field], use_threads=False):
-                    for text in texts_of(part.column(0), self._field)[passed:]:
+                    # Asked for a column with a dot in its name, pyarrow gives what lies within structs by that path as well.
+                    for text in texts_of(part.column(part.schema.get_field_index(self._field)), self._field)[passed:]:
                         yield text if isinstance(text, Slm2Error) else checked(text, self._limit), 0
                     passed = max(passed - part.num_rows, 0)
             else:
@@ -59,7 +60,7 @@ class ParquetDocuments:
 
 
 def checked_type(kind: Any, field: str) -> None:  # noqa: ANN401  (a type of pyarrow)
-    """Refuse a column that is no text.
+    """Refuse a column that is no text. One of nulls alone has no type, where a host infers it block by block.
 
     Raises:
         Slm2Error: ``invalid_type``.
@@ -67,7 +68,7 @@ def checked_type(kind: Any, field: str) -> None:  # noqa: ANN401  (a type of pya
     types = pyarrow().types
     inside = kind.value_type if types.is_dictionary(kind) else kind
     texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary, types.is_binary_view)
-    if not any(is_text(inside) for is_text in texts):
+    if not any(is_text(inside) for is_text in (*texts, types.is_null)):
         raise Slm2Error("invalid_type", field=field, expected="a column of strings or of bytes", found=str(kind))
 
 

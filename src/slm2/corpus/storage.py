@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import importlib
 import os
@@ -18,6 +19,8 @@ __all__ = ["PART", "FileRecord", "OutputFile", "Storage"]
 # What a name ends with until the file is whole.
 PART = ".part"
 _HELD = 1 << 20
+# What flock answers on a file system that has no locks, as some over a network have none.
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,9 @@ class Storage:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise Slm2Error("corpus_output", path=str(self.folder), reason="another run is writing to it") from None
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise Slm2Error("file_unwritable", path=str(self.folder), reason=error.strerror or str(error)) from None
             yield
         finally:
             os.close(descriptor)
@@ -162,7 +168,7 @@ class Storage:
 
     def _sync_folder(self) -> None:
         """Names last only when their folder is written too; where a folder cannot be opened (Windows), the system sees to that."""
-        with contextlib.suppress(PermissionError), self._writing(self.folder):
+        with self._writing(self.folder), contextlib.suppress(PermissionError):
             descriptor = os.open(self.folder, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -207,11 +213,11 @@ class OutputFile:
 
     def flush_held(self) -> None:
         """Give the system what is held; nothing more of a file that was abandoned."""
-        if self._descriptor is not None and self._held:
-            self._sha256.update(self._held)
+        held, self._held = self._held, bytearray()  # where writing fails, the error holds on to what was written, which cannot grow then
+        if self._descriptor is not None and held:
+            self._sha256.update(held)
             with self._storage._writing(self._storage.folder / self._name):
-                self._storage._write(self._descriptor, self._held)
-        self._held = bytearray()
+                self._storage._write(self._descriptor, held)
 
     def seal(self) -> FileRecord:
         """Write all for good, and close."""

@@ -107,7 +107,7 @@ class TableEncoder:
         return self._arrays(texts, 0)[0]
 
     def _encoded(self, batch: Any, row: int) -> Any:  # noqa: ANN401  (a record batch of pyarrow)
-        names = batch.schema.names
+        names = list(batch.schema.names)
         if names.count(self._column) != 1:
             raise Slm2Error("invalid_value", field="column", expected=f"one column of {', '.join(names)}", found=repr(self._column))
         ids, refused = self._arrays(batch.column(names.index(self._column)), row)
@@ -116,6 +116,7 @@ class TableEncoder:
                 if name in names:
                     raise Slm2Error("invalid_value", field="ids", expected="a column that is not there yet", found=repr(name))
                 batch = batch.append_column(name, column)
+                names.append(name)
         return batch
 
     def _arrays(self, column: Any, row: int) -> tuple[Any, Any]:  # noqa: ANN401  (arrays of pyarrow)
