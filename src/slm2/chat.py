@@ -117,11 +117,11 @@ class Chat:
         if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
             raise Slm2Error("invalid_type", field="messages", expected="array", found=json_type(messages))
         before, state = self._standing()
-        if self._turn is not None:
-            self._turn.abandon("another turn was begun")
         stats = Stats()
         with stats.timed("prompt"):
             conversation, asked = before.asked(messages, self.config.max_tokens)
+        if self._turn is not None:  # only now: where the messages are refused, no other turn was begun
+            self._turn.abandon("another turn was begun")
         stats.prompt_ids = len(asked.ids)
         if isinstance(self.source, LogitsSource):
             stats.reused_ids = common_prefix(cache_of(self.source).ids, asked.ids[:-1])
@@ -195,7 +195,9 @@ def check_source(contract: Contract, source: object, context: int | None) -> Non
     if not isinstance(source, LogitsSource | TokenServer):
         expected = "a LogitsSource or a TokenServer (slm2.logits_source)"
         raise Slm2Error("invalid_type", field="source", expected=expected, found=type(source).__name__)
-    facts: ModelFacts = source.model
+    facts = source.model
+    if not isinstance(facts, ModelFacts):
+        raise Slm2Error("invalid_type", field="source.model", expected="a ModelFacts (slm2.logits_source)", found=type(facts).__name__)
     check_model(contract, facts)
     if context is not None and facts.context is not None and facts.context < context:
         raise Slm2Error("model_mismatch", model=facts.name, what="the longest context", expected=f"at least {context}", found=facts.context)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol, cast
 
 from slm2.contract import Contract
-from slm2.engine import EngineGeneratedText
+from slm2.engine import EngineGeneratedText, integer_ids, shown_integer
 from slm2.errors import Slm2Error
 from slm2.generation import Limit, Reason
 from slm2.logits_source import LogitsSource, SampledBy, Served, TokenServer
@@ -17,6 +17,8 @@ from slm2.sampling import SamplingConfig
 from slm2.stats import Stats
 
 __all__ = ["Drawing", "Drawn", "End", "Sampled", "ServedIds", "drawing"]
+
+_LARGEST_ID = 2**32 - 1
 
 
 class Drawn(NamedTuple):
@@ -135,6 +137,7 @@ class ServedIds:
         self._waiting: deque[int] = deque()
         self._answer: Iterator[Served] | None = None
         self._finished: Limit | None = None
+        self._broken: str | None = None  # why nothing can follow the ids that came
 
     @property
     def ids(self) -> list[int]:
@@ -142,15 +145,22 @@ class ServedIds:
         return self._text.ids
 
     def draw(self) -> Drawn:
-        """See :class:`Drawing`."""
+        """See :class:`Drawing`. After ids that are no reply nothing comes any more."""
+        if self._broken is not None:
+            raise Slm2Error("generation_ended", reason=self._broken)
         while not self._waiting and self._finished is None:
             self._ask()
         if not self._waiting:
             return Drawn(None, self.end().reason)
         token = self._waiting.popleft()
-        with self._stats.timed("sampling"):
-            self._text.take(token)
+        try:
+            with self._stats.timed("sampling"):
+                self._text.take(token)
+        except Slm2Error as error:
+            self._broken = error.code
+            raise
         if self._text.reason is not None and self._waiting:
+            self._broken = "model_failed"
             sent = f"the server sent {len(self._waiting)} ids after the one that ends the reply"
             raise Slm2Error("model_failed", step=len(self._text.ids), reason=sent)
         return Drawn(token, None if self._waiting else self.end().reason)
@@ -176,9 +186,10 @@ class ServedIds:
             raise Slm2Error("model_failed", step=step, reason="the server's answer ended without saying why")
         if not self._stats.model_calls:
             self._stats.first_seconds = self._stats.model_seconds
+        ids = _ids_of(served, step)
         self._answer = answer
         self._stats.model_calls += 1
-        self._waiting.extend(served.ids)
+        self._waiting.extend(ids)
         if served.finish is not None:
             self._finished = "StopToken" if served.finish == "stop" else "MaxTokens"
 
@@ -200,6 +211,22 @@ class ServedIds:
         self._answer = None
         if close is not None:
             close()
+
+
+def _ids_of(served: Served, step: int) -> list[int]:
+    """What a server gave, read once; whether an id has a token is seen when its turn comes.
+
+    Raises:
+        Slm2Error: ``model_failed`` where they are no ids.
+    """
+    try:
+        ids = integer_ids("ids", served.ids)
+    except (Slm2Error, AttributeError) as error:
+        raise Slm2Error("model_failed", step=step, reason=f"the server gave no Served with ids: {error}") from error
+    wrong = next((token for token in ids if not 0 <= token <= _LARGEST_ID), None)
+    if wrong is not None:
+        raise Slm2Error("model_failed", step=step, reason=f"the server gave {shown_integer(wrong)}, which is no id")
+    return ids
 
 
 def drawing(  # noqa: PLR0913, PLR0917  (each has a meaning of its own)

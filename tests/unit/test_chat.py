@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy
 import pytest
 
 import slm2
@@ -266,6 +267,40 @@ def test_a_server_that_breaks_off_or_goes_on_after_the_end(chunks) -> None:
     assert code_of(turn.result)[0] == "model_failed"
 
 
+@pytest.mark.parametrize("chunk", [Served([9707, END_OF_TURN, 9707, 9707], "stop"), Served([9707, 200_000, 1879, END_OF_TURN], "stop")])
+def test_after_ids_that_are_no_reply_nothing_comes(chunk) -> None:
+    chat = slm2.Chat(WordServer([chunk]), config(), contract=NATIVE)
+    turn = chat.begin(HI)
+    codes = [code_of(turn.result)[0] for _ in range(6)]
+    assert codes[0] in {"model_failed", "token_id_out_of_range"}
+    assert codes[1:] == ["generation_ended"] * 5
+    turn.abandon()
+    assert chat.messages == []
+
+
+@pytest.mark.parametrize("ids", [[2**70], [2**32], [-1], [1.5], ["9707"], None])
+def test_what_a_server_gives_that_is_no_id_is_a_typed_error(ids) -> None:
+    turn = slm2.generate(WordServer([Served(ids, "stop")], [Served([9707, END_OF_TURN], "stop")]), HI, config(), contract=NATIVE)
+    assert code_of(turn.result)[0] == "model_failed"
+    assert turn.result().text == "Hello"
+
+
+def test_integers_of_any_kind_are_ids() -> None:
+    server = WordServer([Served(numpy.array([9707, END_OF_TURN]), "stop")])
+    assert slm2.generate(server, HI, config(), contract=NATIVE).result().ids == (9707, END_OF_TURN)
+
+
+def test_a_turn_goes_on_where_what_is_said_after_it_was_refused() -> None:
+    model = WordModel()
+    chat = slm2.Chat(model, config(), contract=NATIVE)
+    model.fails_at = {1: "after"}
+    turn = chat.begin(HI)
+    assert code_of(turn.result)[0] == "model_failed"
+    assert code_of(chat.begin, [{"role": "tool", "content": "no call was made"}])[0] == "tool_without_call"
+    turn.result()
+    assert len(chat.messages) == 2
+
+
 def test_abandoning_closes_the_request_of_a_server() -> None:
     server = WordServer([Served([9707], None), Served([1879], "length")])
     turn = slm2.generate(server, HI, config(), contract=NATIVE)
@@ -278,6 +313,9 @@ def test_abandoning_closes_the_request_of_a_server() -> None:
 def test_what_a_chat_is_made_of_is_checked() -> None:
     made = slm2.Chat
     assert code_of(made, object(), config(), contract=NATIVE)[0] == "invalid_type"
+    says_nothing = WordModel()
+    says_nothing.model = None
+    assert code_of(made, says_nothing, config(), contract=NATIVE)[1]["field"] == "source.model"
     assert code_of(made, WordModel(), {"seed": 7}, contract=NATIVE)[0] == "invalid_type"
     assert code_of(made, WordModel(width=152_064), config(), contract=NATIVE)[0] == "model_mismatch"
     assert code_of(made, WordModel(context=512), config(), contract=NATIVE)[1]["what"] == "the longest context"
