@@ -29,6 +29,7 @@ class CompletionsServer(ThreadingHTTPServer):
         fault: of the next replies; see :meth:`Handler.stream`.
         after: ids that come before the fault.
         requests: bodies of /v1/completions, as they came.
+        headers: of questions about the models.
         mistakes: of this file, which no test asked for.
         closed: set when a client went away in the middle of a reply.
     """
@@ -41,6 +42,7 @@ class CompletionsServer(ThreadingHTTPServer):
         self.fault, self.after = "", 0
         self.names = [NAME]
         self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
         self.mistakes: list[str] = []
         self.closed = threading.Event()
         self.released = threading.Event()
@@ -64,6 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/v1/models":
+            self.server.headers.append(dict(self.headers))
             models = [{"id": name, "object": "model", "max_model_len": 40_960} for name in self.server.names]
             self.answer(200, {"object": "list", "data": models})
         else:
@@ -143,6 +146,10 @@ class Handler(BaseHTTPRequestHandler):
             "other prompt": json.dumps({"choices": [{**choice, "token_ids": [1], "prompt_token_ids": [151_643, 1]}]}),
             "two choices": json.dumps({"choices": [choice, choice]}),
             "other finish": json.dumps({"choices": [{**choice, "token_ids": [1], "finish_reason": "abort"}]}),
+            "finish in a list": json.dumps({"choices": [{**choice, "token_ids": [1], "finish_reason": ["stop"]}]}),
+            "huge id": json.dumps({"choices": [{**choice, "token_ids": [2**70]}]}),
+            "deep": f'{{"choices": {"[" * 100_000}{"]" * 100_000}}}',
+            "long code": json.dumps({"error": {"message": "the engine died", "code": "x" * 1000}}),
             "error event": json.dumps({"error": {"message": "the engine died", "code": 500}}),
         }
         if fault in events:

@@ -141,6 +141,10 @@ def test_a_setting_that_no_server_has_is_refused_before_a_request(server: Comple
         ("other prompt", "server_reply", {"found": "others in prompt_token_ids"}),
         ("two choices", "server_reply", {"expected": "an event with one choice"}),
         ("other finish", "server_reply", {"found": "'abort'"}),
+        ("finish in a list", "server_reply", {"found": "['stop']"}),
+        ("huge id", "server_reply", {"found": "a choice without them"}),
+        ("deep", "server_reply", {"expected": "JSON"}),
+        ("long code", "server_refused", {"status": 200}),
     ],
 )
 @pytest.mark.parametrize("after", [0, 2])
@@ -168,6 +172,42 @@ def test_nobody_there() -> None:
     with pytest.raises(slm2.Slm2Error) as wrong:
         OpenAIServer.open(url)
     assert (wrong.value.code, wrong.value.fields["server"]) == ("server_unreachable", url)
+
+
+def test_the_environment_is_asked_for_nothing(server: CompletionsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of the environment")
+    monkeypatch.setenv("OPENAI_ORG_ID", "of the environment")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "of the environment")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: of the environment")
+    OpenAIServer.open(server.url, api_key="mine")
+    sent = {name.lower(): value for name, value in server.headers[-1].items()}
+    assert sent["authorization"] == "Bearer mine"
+    assert "of the environment" not in sent.values()
+
+
+def test_a_name_and_a_password_are_in_no_report_and_no_error(server: CompletionsServer) -> None:
+    url = server.url.replace("//", "//user:password@")
+    source = OpenAIServer.open(url)
+    assert source.model.name == f"{NAME} at {server.url}"
+    server.fault = "status"
+    with pytest.raises(slm2.Slm2Error) as refused:
+        list(source.serve(prompt=IDS, config=CONFIG))
+    assert refused.value.fields["server"] == server.url
+
+
+@pytest.mark.parametrize("key", ["secret\r", "secret\n", "sécret"])
+def test_a_key_that_cannot_be_sent_is_not_told(key: str) -> None:
+    with pytest.raises(slm2.Slm2Error) as refused:
+        OpenAIServer.open("http://127.0.0.1:1/v1", api_key=key)
+    assert (refused.value.code, refused.value.fields["field"]) == ("invalid_value", "api_key")
+    assert "cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:port/v1"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(slm2.Slm2Error) as refused:
+        OpenAIServer.open(url)
+    assert (refused.value.code, refused.value.fields["field"]) == ("invalid_value", "url")
 
 
 def test_closing_the_iterator_ends_the_request(server: CompletionsServer) -> None:

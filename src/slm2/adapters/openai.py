@@ -19,6 +19,7 @@ from slm2.adapters.libraries import library
 from slm2.adapters.server_settings import request_settings
 from slm2.errors import Slm2Error
 from slm2.logits_source import ModelFacts, Served
+from slm2.reference.json_text import shown
 from slm2.reference.sampling.config import SamplingConfig
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 # A server without /tokenize answers with one of these.
 _NO_SUCH_ROUTE = (404, 405, 501)
 _LONGEST_REASON = 300
+_LONGEST_STATUS = 64
+_LARGEST_ID = 2**32 - 1
 
 
 class OpenAIServer:
@@ -59,10 +62,11 @@ class OpenAIServer:
         self._openai = library("openai", "openai", "openai")
         self._client = client
         self._url = str(client.base_url).rstrip("/")
+        self._shown = _shown_url(client)
         self._name = model
         self._ids: IdsFrom = ids
         self._model = facts or ModelFacts(
-            name=f"{model} at {self._url}", width=None, special_ids=self._special_ids(), context=self._context()
+            name=f"{model} at {self._shown}", width=None, special_ids=self._special_ids(), context=self._context()
         )
 
     @classmethod
@@ -74,15 +78,16 @@ class OpenAIServer:
         Args:
             url: up to and with ``/v1``.
             model: as the server calls it; None takes the one that it has.
-            api_key: sent as it is; None sends none that means anything. The environment is not asked.
+            api_key: sent as it is; None sends none that means anything. The environment is asked neither for a key nor for whom the
+                client works (``OPENAI_ORG_ID``, ``OPENAI_PROJECT_ID``).
             timeout: seconds without a byte after which a request is given up; nothing is tried again by itself.
             ids: as the class.
 
         Raises:
-            Slm2Error: ``dependency_missing``; ``invalid_value`` where the server has several models and ``model`` names none; or as
-                the class.
+            Slm2Error: ``dependency_missing``; ``invalid_value`` for what is no address, and where the server has several models and
+                ``model`` names none; or as the class.
         """
-        client = library("openai", "openai", "openai").OpenAI(base_url=url, api_key=api_key or "none", timeout=timeout, max_retries=0)
+        client = _client_of(url, api_key or "none", timeout)
         return cls(client, model or _only_model(client), ids=ids)
 
     @property
@@ -140,15 +145,16 @@ class OpenAIServer:
         # The event that says how the reply ended may have no ids of its own.
         if found is None and choice.get("finish_reason") and not choice.get("text"):
             return []
-        if not isinstance(found, list) or not all(type(token) is int and token >= 0 for token in found):
+        if not isinstance(found, list) or not all(type(token) is int and 0 <= token <= _LARGEST_ID for token in found):
             raise self._wrong(expected, "a choice without them")
         return found
 
     def _finish(self, choice: Mapping[str, object]) -> Literal["stop", "length"] | None:
         reason = choice.get("finish_reason")
-        if reason not in {None, "stop", "length"}:
-            raise self._wrong("finish_reason stop or length", repr(reason)[:_LONGEST_REASON])
-        return reason
+        for known in (None, "stop", "length"):  # compared one by one: what comes may be no key of a set
+            if reason == known:
+                return known
+        raise self._wrong("finish_reason stop or length", repr(reason)[:_LONGEST_REASON])
 
     def _check_prompt(self, choice: Mapping[str, object], prompt: object) -> None:
         """What the server says that it read must be what was sent: another tokenizer's ids in front or behind are another prompt."""
@@ -186,7 +192,28 @@ class OpenAIServer:
         return None
 
     def _wrong(self, expected: str, found: str) -> Slm2Error:
-        return Slm2Error("server_reply", server=self._url, expected=expected, found=found)
+        return Slm2Error("server_reply", server=self._shown, expected=expected, found=found)
+
+
+def _client_of(url: str, api_key: str, timeout: float) -> openai.OpenAI:
+    """A client that sends this key, and nothing that the environment says of whom it works for."""
+    made = library("openai", "openai", "openai").OpenAI
+    if not (api_key.isascii() and api_key.isprintable()):  # the library for HTTP would refuse it with its text in the error
+        raise Slm2Error("invalid_value", field="api_key", expected="printable characters of ASCII", found="others")
+    try:
+        # The header is named, or the one of OPENAI_CUSTOM_HEADERS would go before the key.
+        header = {"Authorization": f"Bearer {api_key}"}
+        client: openai.OpenAI = made(base_url=url, api_key=api_key, timeout=timeout, max_retries=0, default_headers=header)
+    except Exception as error:  # of the library for HTTP, which is another one from release to release
+        raise Slm2Error("invalid_value", field="url", expected=f"an address, up to and with /v1 ({error})", found=shown(url)) from error
+    client.organization = client.project = None
+    return client
+
+
+def _shown_url(client: openai.OpenAI) -> str:
+    """The address for errors and reports: without a name and password, where it has them."""
+    url = client.base_url
+    return str(url.copy_with(userinfo=b"") if url.userinfo else url).rstrip("/")
 
 
 def _logprob_ids(logprobs: object) -> list[int] | None:
@@ -218,7 +245,7 @@ def _only_model(client: openai.OpenAI) -> str:
 @contextmanager
 def _errors(module: object, client: openai.OpenAI) -> Iterator[None]:
     """The client's errors as this package's; each has the client's as its cause."""
-    server = str(client.base_url).rstrip("/")
+    server = _shown_url(client)
     try:
         yield
     except module.APITimeoutError as error:  # type: ignore[attr-defined]
@@ -230,8 +257,10 @@ def _errors(module: object, client: openai.OpenAI) -> Iterator[None]:
         raise Slm2Error("server_refused", server=server, status=error.status_code, reason=error.message[:_LONGEST_REASON]) from error
     except module.APIError as error:  # type: ignore[attr-defined]
         # An error in the middle of a stream, after the status 200 that it began with.
-        raise Slm2Error("server_refused", server=server, status=error.code or 200, reason=error.message[:_LONGEST_REASON]) from error
-    except ValueError as error:
+        code = error.code  # as the server wrote it
+        status = code if isinstance(code, int | str) and code and len(str(code)) <= _LONGEST_STATUS else 200
+        raise Slm2Error("server_refused", server=server, status=status, reason=error.message[:_LONGEST_REASON]) from error
+    except (ValueError, RecursionError) as error:  # JSON that is nested too deep is none that the client can read
         raise Slm2Error("server_reply", server=server, expected="JSON", found=str(error)[:_LONGEST_REASON]) from error
 
 
