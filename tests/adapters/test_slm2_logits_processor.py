@@ -210,6 +210,9 @@ def test_it_is_of_one_call_and_alone() -> None:
     assert [len(ids) for ids in other.ids] == [STEPS] * 2
     again = processor(contract, [config()] * 2, inputs)
     assert refusal(lambda: LogitsProcessorList([again, again])(inputs["input_ids"], torch.zeros(2, 151_936))) == "input_ids"
+    for rows in (1, 3):
+        fresh = processor(contract, [config()] * 2, inputs)
+        assert refusal(lambda call=fresh, count=rows: call(inputs["input_ids"], torch.zeros(count, 151_936))) == "scores"
     used = processor(contract, [config()] * 2, inputs)
     model().generate(**inputs, **used.arguments())
     assert refusal(lambda: model().generate(**inputs, **used.arguments())) == "input_ids"

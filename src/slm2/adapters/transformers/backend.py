@@ -114,6 +114,11 @@ class EngineBackend:
         """Pad texts from now on, by ``length``, ``direction``, ``pad_id``, ``pad_token``, ``pad_type_id``, ``pad_to_multiple_of``."""
         if padding["length"] is not None and padding["length"] < 0:
             raise Slm2Error("invalid_value", field="max_length", expected="0 or more", found=str(padding["length"]))
+        if padding["direction"] not in ("left", "right"):
+            raise Slm2Error("invalid_value", field="padding_side", expected="left or right", found=repr(padding["direction"]))
+        if (padding["pad_to_multiple_of"] or 0) < 0:
+            expected, found = "0 or more, or None", str(padding["pad_to_multiple_of"])
+            raise Slm2Error("invalid_value", field="pad_to_multiple_of", expected=expected, found=found)
         self._settings.padding = padding
 
     def no_padding(self) -> None:

@@ -29,6 +29,8 @@ class Truncation(NamedTuple):
         if not 0 <= self.stride <= self.max_length:
             expected = f"from 0 to max_length, {self.max_length}"
             raise Slm2Error("invalid_value", field="stride", expected=expected, found=str(self.stride))
+        if self.direction not in ("left", "right"):
+            raise Slm2Error("invalid_value", field="truncation_side", expected="left or right", found=repr(self.direction))
 
 
 def encoded(first: TokenSequence, second: TokenSequence | None, truncation: Truncation | None) -> Encoding:

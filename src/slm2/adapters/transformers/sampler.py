@@ -109,6 +109,8 @@ class Slm2LogitsProcessor(LogitsProcessor):
                 second use, other stop ids, more tokens, a second such processor); as :meth:`slm2.sampling.Sampler.sample`.
         """
         self._check_history(input_ids)
+        if scores.shape[0] != len(self.samplers):
+            raise _refused("scores", f"{len(self.samplers)} rows, one for each prompt", f"{scores.shape[0]} rows")
         rows = scores.detach().to("cpu", torch.float32).numpy()
         _check_first(rows)
         drawn = [self._draw(number, row) for number, row in enumerate(rows)]
