@@ -65,6 +65,11 @@ def slow() -> Slow:
     return Slow()
 
 
+def broken() -> WordModel:
+    """Fails before there is a model."""
+    raise Failure("no such device")
+
+
 def nothing() -> object:
     """Not a model."""
     return object()

@@ -21,7 +21,7 @@ import slm2
 from cli.runner import EXAMPLE, command, run
 from slm2.chat import Chat
 from slm2.cli.chat import Conversation
-from slm2.cli.chat_screen import Terminal
+from slm2.cli.chat_screen import Pipe, Terminal, screen_of
 
 SAMPLING = ("--preset", "thinking", "--seed", "7")
 TESTS = str(Path(__file__).parents[1])
@@ -69,9 +69,26 @@ def test_the_first_refusal_ends_a_pipe() -> None:
     assert (invalid.status, invalid.error["field"]) == (3, "line")
 
 
-@pytest.mark.parametrize("options", [("--system", "x"), ("--context", "9"), ("--tools", "t.json"), ("--session", "s.json")])
+@pytest.mark.parametrize(
+    "options", [("--system", "x"), ("--context", "9"), ("--tools", "t.json"), ("--session", "s.json"), ("--thinking", "on")]
+)
 def test_options_that_exclude_each_other(options) -> None:
     assert chat("words", "--request", EXAMPLE, *options).error["code"] == "usage"
+
+
+def test_a_checkpoint_says_how_it_was_begun(tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    assert chat("words", lines=("Hi", f"/save {file}")).status == 0
+    for options in (("--thinking", "off"), ("--system", "x"), ("--tools", file)):
+        assert chat("words", "--session", file, *options).error["code"] == "usage"
+
+
+def test_no_input_at_all(monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(slm2.Slm2Error) as caught:
+        Pipe(show_reasoning=False).ask()
+    assert (caught.value.code, caught.value.fields["path"]) == ("file_unreadable", "<stdin>")
+    assert isinstance(screen_of(show_reasoning=False), Pipe)
 
 
 def test_a_system_message_goes_with_the_first_line() -> None:
@@ -90,7 +107,7 @@ class Lines:
     def __call__(self, *_: object, **__: object) -> str:
         if not self.left:
             raise EOFError
-        return self.left.pop(0)
+        return self.left.pop(0).encode("utf-8", "surrogateescape").decode("utf-8")
 
 
 def on_terminal(monkeypatch, model, *lines, show_reasoning=False, **options):
@@ -132,6 +149,14 @@ def test_a_step_that_failed_is_tried_again(monkeypatch) -> None:
     assert "✗ model_failed: the model failed at step 2: Failure: out of memory; /retry tries this step again" in plain
     assert "✗ invalid_value" in plain
     assert "/quit" in plain
+    assert talk.messages[-1]["tool_calls"]
+
+
+def test_a_failed_step_waits_for_its_retry_while_lines_are_refused(monkeypatch) -> None:
+    shown, talk = on_terminal(monkeypatch, "failing", "What time is it?", "/tool 12:00", "no text \udcff", "/retry")
+    plain = CONTROLS.sub("", shown)
+    assert "✗ tool_without_call" in plain
+    assert "✗ invalid_value: line must be UTF-8; invalid start byte at byte 8 came" in plain.replace("\n", " ")
     assert talk.messages[-1]["tool_calls"]
 
 

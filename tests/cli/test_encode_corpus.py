@@ -83,6 +83,13 @@ def test_wrong_options(tmp_path, more, status, code):
     assert (result.status, result.error["code"]) == (status, code)
 
 
+def test_a_report_within_the_output_is_refused(tmp_path):
+    path = write_lines(tmp_path / "a.txt", ["a"])
+    within = arguments(path, output=tmp_path / "out", more=("--report", tmp_path / "out" / "report.json"))
+    assert run(*within).error["code"] == "usage"
+    assert not (tmp_path / "out").exists()
+
+
 def test_nothing_is_assumed(tmp_path):
     path = write_lines(tmp_path / "a.txt", ["a"])
     for left_out in ("--output", "--from", "--to", "--append"):

@@ -91,6 +91,8 @@ def test_a_reply_that_is_no_text_is_refused_after_what_came() -> None:
         ("wide", ("--prompt", "Hi"), "model_mismatch"),
         ("nothing", ("--prompt", "Hi"), "invalid_type"),
         ("absent", ("--prompt", "Hi"), "invalid_value"),
+        ("CALL", ("--prompt", "Hi"), "invalid_value"),
+        ("broken", ("--prompt", "Hi"), "model_unsupported"),
         ("words", ("--prompt", "Hi", "--context", "100"), "context_full"),
         ("words", ("/no/such/file",), "file_unreadable"),
         ("words", (EXAMPLE, "--max-tokens", "2000"), "invalid_value"),

@@ -15,14 +15,22 @@ def open_model(place: str) -> LogitsSource | TokenServer:
     """The model of ``--model python:MODULE:FUNCTION``: the function is called without arguments, once. Its module is run.
 
     Raises:
-        Slm2Error: ``invalid_value`` where there is no such function; ``invalid_type`` where it gives no model.
+        Slm2Error: ``invalid_value`` where there is no such function; ``model_unsupported`` where it fails; ``invalid_type`` where it gives
+            no model; and what it raises itself of these.
     """
     module, _, function = place.partition(":")
     try:
         make = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:  # TypeError: the name of a module in a package that is not named
         raise Slm2Error("invalid_value", field="model", expected=f"python:MODULE:FUNCTION ({error})", found=shown(place)) from error
-    made = make()
+    if not callable(make):
+        raise Slm2Error("invalid_value", field="model", expected="python:MODULE:FUNCTION (it is no function)", found=shown(place))
+    try:
+        made = make()
+    except Slm2Error:
+        raise
+    except Exception as error:  # whatever a caller's function raises
+        raise Slm2Error("model_unsupported", model=place, reason=f"{type(error).__name__}: {error}") from error
     if not isinstance(made, LogitsSource | TokenServer):
         raise Slm2Error("invalid_type", field=place, expected="a LogitsSource or a TokenServer", found=type(made).__name__)
     return made

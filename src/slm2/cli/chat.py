@@ -49,11 +49,12 @@ def command(  # noqa: PLR0913  (one parameter for each option)
     and a bar shows the window. Ctrl-C gives a reply up, and the conversation is as before it. In a pipe the replies alone are printed,
     and the first refusal ends the chat (exit status 3). Sampling has no default: --preset and --seed, or --config.
     """
-    of_session = {"--session": session_file, "--tools": tools_file, "--system": system, "--context": model["context"]}
+    begun = {"--tools": tools_file, "--system": system, "--thinking": None if thinking == "auto" else thinking}
+    of_session = {"--session": session_file, **begun, "--context": model["context"]}
     if request_file is not None and (wrong := [name for name, value in of_session.items() if value is not None]):
         raise click.UsageError(f"--request says all of the conversation; leave out {', '.join(wrong)}")
-    if session_file is not None and (tools_file is not None or system is not None):
-        raise click.UsageError("--session has its tools and messages; leave out --tools and --system")
+    if session_file is not None and (wrong := [name for name, value in begun.items() if value is not None]):
+        raise click.UsageError(f"--session says how it was begun; leave out {', '.join(wrong)}")
     tools: Any = None if tools_file is None else read_json(read_bytes(tools_file))
     request: Any = None if request_file is None else read_json(read_bytes(request_file))
     if request_file is not None and not isinstance(request, dict):

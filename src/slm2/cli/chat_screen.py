@@ -11,9 +11,10 @@ from rich.control import Control
 from rich.segment import ControlType
 from rich.text import Text
 
-from slm2.cli.common import write_bytes
+from slm2.cli.common import opened_stdin, write_bytes
 from slm2.cli.generate import tell, text_of
 from slm2.errors import Slm2Error
+from slm2.files import reading
 from slm2.reply import ReplyEvent
 from slm2.screen import bar, console, safe
 from slm2.turn import TurnResult
@@ -75,11 +76,12 @@ class Pipe:
 
     def ask(self) -> str | None:
         """See :class:`Screen`."""
-        line = sys.stdin.buffer.readline()
+        with reading("<stdin>"):
+            line = opened_stdin().readline()
         try:
             return line.decode("utf-8").rstrip("\r\n") if line else None
         except UnicodeDecodeError as error:
-            raise Slm2Error("invalid_value", field="line", expected="UTF-8", found=f"{error.reason} at byte {error.start}") from None
+            raise _no_utf8(error) from None
 
     def event(self, event: ReplyEvent) -> None:
         """See :class:`Screen`."""
@@ -127,6 +129,9 @@ class Terminal:
         except EOFError:
             self._screen.print()
             return None
+        except UnicodeDecodeError as error:
+            self.failed(_no_utf8(error), retry=False)
+            return ""  # nothing is said by it
 
     def event(self, event: ReplyEvent) -> None:
         """See :class:`Screen`."""
@@ -218,8 +223,12 @@ class Terminal:
         self._screen.print(Text(numbers.strip(), "dim"), soft_wrap=True)
 
 
+def _no_utf8(error: UnicodeDecodeError) -> Slm2Error:
+    return Slm2Error("invalid_value", field="line", expected="UTF-8", found=f"{error.reason} at byte {error.start}")
+
+
 def screen_of(*, show_reasoning: bool) -> Screen:
     """A terminal where stdin and stdout are one, else a pipe."""
-    if console().is_terminal and sys.stdin.isatty():
+    if console().is_terminal and sys.stdin is not None and sys.stdin.isatty():
         return Terminal(console, show_reasoning=show_reasoning)
     return Pipe(show_reasoning=show_reasoning)

@@ -74,10 +74,15 @@ def read_bytes(file: str) -> bytes:
     if file != "-":
         return read_file(file)
     with reading(_STDIN):
-        return _stdin().read()
+        return opened_stdin().read()
 
 
-def _stdin() -> BinaryIO:
+def opened_stdin() -> BinaryIO:
+    """Stdin, for bytes.
+
+    Raises:
+        OSError: it was closed before the process began.
+    """
     if sys.stdin is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     return sys.stdin.buffer
@@ -105,7 +110,7 @@ def for_each_line(file: str, answer: Callable[[JsonValue, int], str]) -> None:
 def _lines(file: str) -> Iterator[bytes]:
     path = _STDIN if file == "-" else file
     with reading(path):
-        opened = nullcontext(_stdin()) if file == "-" else Path(file).open("rb")  # noqa: SIM115  (closed below)
+        opened = nullcontext(opened_stdin()) if file == "-" else Path(file).open("rb")  # noqa: SIM115  (closed below)
     with opened as stream:
         while True:
             with reading(path):  # what is done with the line must not pass through this handler

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
@@ -101,6 +102,8 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     is in the folder in the end is what an undisturbed run writes, byte by byte. Files that end in .gz or .zst are unpacked. Text is
     literal: text of special tokens is encoded as plain text.
     """
+    if report not in (None, "-") and Path(str(report)).absolute().parent.resolve() == Path(output).resolve():
+        raise click.UsageError("--report is no file of the run, and would keep it from going on; put it beside --output, not into it")
     options = CorpusOptions(
         read=read,
         write=write,
