@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from slm2.errors import Slm2Error
 from slm2.prompt import BudgetUse, Prompt, SealedPolicy
-from slm2.reference.json_text import json_type, shown
+from slm2.reference.json_text import json_type, shown, shown_key
+from slm2.reference.messages import IGNORED_KEYS
 from slm2.reply import ReplyEvent
 from slm2.session import Loss, Session
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Conversation", "RequestConversation", "SessionConversation"]
 
 Messages = Sequence[Mapping[str, object]]
+_OF_A_QUESTION = ("role", "content", *IGNORED_KEYS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +114,7 @@ class RequestConversation:
 
         Raises:
             Slm2Error: a code of contract/prompt.md; ``invalid_value`` for a message that is neither a user's nor a tool's, or where the
-                reply may have more ids than the request reserves.
+                reply may have more ids than the request reserves; ``unknown_field``.
         """
         request = self._request
         for index, message in enumerate(messages):
@@ -147,6 +149,9 @@ def _said(request: dict[str, object], message: Mapping[str, object], index: int)
         return {**request, "steps": [*_list(request, "steps"), message]}
     if role != "user":
         raise Slm2Error("invalid_value", field=f"messages[{index}].role", expected="user or tool", found=shown(role))
+    for key in message:  # a request has no place for it; nothing that is said is lost without a word
+        if key not in _OF_A_QUESTION:
+            raise Slm2Error("unknown_field", field=f"messages[{index}].{shown_key(key)}", known=", ".join(_OF_A_QUESTION))
     before = {"role": "user", "content": request.get("user_turn")}
     history = [*_list(request, "history"), before, *_list(request, "steps")]
     return {**request, "history": history, "user_turn": message.get("content"), "steps": []}

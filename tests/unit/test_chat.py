@@ -126,6 +126,14 @@ def test_a_request_is_assembled_for_each_question() -> None:
     assert REQUEST["policy"] not in repr(chat.conversation.request)
 
 
+def test_what_a_request_has_no_place_for_is_refused() -> None:
+    chat = slm2.Chat(WordModel(), config(), contract=NATIVE, request=REQUEST)
+    chat.begin().result()
+    question = {"role": "user", "content": "Thanks.", "name": "Zoë"}
+    assert code_of(chat.begin, [{**question, "tool_calls": []}])[1]["field"] == "messages[0].tool_calls"
+    chat.begin([question]).result()
+
+
 def test_a_request_whose_reserve_is_less_than_the_reply_may_have() -> None:
     code, fields = code_of(slm2.generate, WordModel(), REQUEST, config(max_tokens=1025), contract=NATIVE)
     assert (code, fields["field"], fields["found"]) == ("invalid_value", "max_tokens", "1025")

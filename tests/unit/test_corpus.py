@@ -92,6 +92,11 @@ def test_shards_of_a_reader_are_sequences(tmp_path):
     with pytest.raises(Slm2Error) as caught:
         next(read_shards(tmp_path / "out"))
     assert caught.value.code == "corpus_output"
+    for wrong in (b"", b"\xff", b"5", b"{}", b'{"shards": 5}', b'{"shards": [{}]}', b'{"shards": [{"files": [5]}]}', b"[" * 100_000):
+        (tmp_path / "out" / "manifest.json").write_bytes(wrong)
+        with pytest.raises(Slm2Error) as caught:
+            next(read_shards(tmp_path / "out"))
+        assert (caught.value.code, caught.value.fields["reason"]) == ("corpus_output", "manifest.json is not as it was written")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n\n"])
@@ -197,6 +202,7 @@ def test_options_that_have_no_meaning_are_refused(tmp_path):
         ({"shard_ids": 0}, "invalid_value"),
         ({"batch_bytes": 2**28 + 1}, "invalid_value"),
         ({"max_document": True}, "invalid_type"),
+        ({"read": "jsonl", "field": 5}, "invalid_type"),
     ]
     for changes, code in wrong:
         with pytest.raises(Slm2Error) as caught:
@@ -207,6 +213,8 @@ def test_options_that_have_no_meaning_are_refused(tmp_path):
     os.mkfifo(pipe)
     for inputs, more, code in (
         ([path, path], {}, "invalid_value"),
+        (str(path), {}, "invalid_type"),
+        (path, {}, "invalid_type"),
         ([path], {"append": "eos"}, "invalid_value"),
         ([tmp_path / "absent"], {}, "file_unreadable"),
         ([tmp_path], {}, "file_unreadable"),
@@ -216,6 +224,9 @@ def test_options_that_have_no_meaning_are_refused(tmp_path):
             encode_corpus(CONTRACT, inputs, tmp_path / "out", options(**more))
         assert caught.value.code == code
         assert not (tmp_path / "out").exists()
+    with pytest.raises(Slm2Error) as caught:
+        encode_corpus(CONTRACT, [path], tmp_path / "out", options(), threads="2")
+    assert caught.value.code == "invalid_type"
 
 
 @pytest.mark.parametrize("limit", [1, 5, 100])

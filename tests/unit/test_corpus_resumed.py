@@ -232,7 +232,16 @@ def test_what_no_run_left_there_is_refused_and_kept(corpus, tmp_path):
         assert refusal(inputs, tmp_path / "out").code == "corpus_output", name
         assert folder(tmp_path / "out") == before
         shutil.rmtree(tmp_path / "out")
-    for wrong in (b"", b"{}\n", lines[1], lines[0] + lines[2], lines[0] + b"\n", lines[0] + lines[0], lines[0][:-1]):
+    for wrong in (
+        b"",
+        b"{}\n",
+        lines[1],
+        lines[0] + lines[2],
+        lines[0] + b"\n",
+        lines[0] + lines[0],
+        lines[0][:-1],
+        b"[" * 100_000 + b"\n",
+    ):
         shutil.copytree(tmp_path / "stopped", tmp_path / "out")
         (tmp_path / "out" / "journal.jsonl").write_bytes(wrong)
         assert refusal(inputs, tmp_path / "out").code in ("corpus_output", "corpus_differs"), wrong

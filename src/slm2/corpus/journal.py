@@ -138,7 +138,7 @@ class Journal:
     def _parsed(self, name: str, text: bytes) -> dict[str, Any]:
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise self._refusal(f"{name} is not as it was written")

@@ -59,6 +59,8 @@ class CorpusOptions:
         _one_of("on_error", self.on_error, get_args(OnError))
         for name, most in (("shard_ids", _MOST_IDS), ("batch_bytes", _MOST_BYTES), ("max_document", _MOST_BYTES)):
             _positive(name, getattr(self, name), most)
+        if self.field is not None and not isinstance(self.field, str):
+            raise Slm2Error("invalid_type", field="field", expected="a string", found=type(self.field).__name__)
         if self.field is None and self.read in _WITH_FIELD:
             raise Slm2Error("missing_field", field="field")
         if self.field is not None and self.read not in _WITH_FIELD:

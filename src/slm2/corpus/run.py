@@ -89,9 +89,14 @@ def encode_corpus(  # noqa: PLR0913  (two of them by name)
     Raises:
         Slm2Error: ``document_refused`` for the first broken document under ``on_error="refuse"``; ``corpus_differs`` where the folder's run
             was begun with something else, or an input changed; ``corpus_output`` where the folder holds what no run left there, or
-            another run is writing to it; ``file_unreadable``, ``file_unwritable``, ``dependency_missing``, ``invalid_value``.
+            another run is writing to it; ``file_unreadable``, ``file_unwritable``, ``dependency_missing``, ``invalid_value``,
+            ``invalid_type``.
     """
     begun = time.perf_counter()
+    if isinstance(inputs, str | bytes | PathLike):  # of whose letters each would be a file
+        raise Slm2Error("invalid_type", field="inputs", expected="a list of files", found=type(inputs).__name__)
+    if not isinstance(threads, int):
+        raise Slm2Error("invalid_type", field="threads", expected="an integer", found=type(threads).__name__)
     if threads < 1:
         raise Slm2Error("invalid_value", field="threads", expected="1 or more", found=threads)
     end = ending(contract, options.append)

@@ -199,9 +199,12 @@ def read_shards(folder: str | PathLike[str]) -> Iterator[Shard]:
         Slm2Error: ``file_unreadable``, also where the run has not ended; ``corpus_output`` where a file is not as it was written.
     """
     path = Path(fsdecode(folder))
-    manifest: Mapping[str, Any] = json.loads(read_file(str(path / MANIFEST)))
-    for shard in manifest["shards"]:
-        files = {file["name"].rpartition(".")[2]: file for file in shard["files"]}
+    data = read_file(str(path / MANIFEST))
+    try:
+        listed = [{str(file["name"]).rpartition(".")[2]: file for file in shard["files"]} for shard in json.loads(data)["shards"]]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise Slm2Error("corpus_output", path=str(path), reason=f"{MANIFEST} is not as it was written") from None
+    for files in listed:
         if "bin" not in files:
             raise Slm2Error("corpus_output", path=str(path), reason="its run wrote tables, not shards of uint32")
         yield Shard(_mapped(path, files["bin"], "<u4"), _mapped(path, files["offsets"], "<u8"))
