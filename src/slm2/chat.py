@@ -5,6 +5,7 @@ The parts do the work: a session or Prompt2 makes the prompt, :mod:`slm2.drawing
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -57,7 +58,7 @@ class Chat:
             source: the model; its cache is used by all chats over it, one after the other.
             config: of sampling. ``max_tokens`` is what the window reserves for each reply; ``<|im_end|>`` must be among ``stop_ids``.
             contract: its profile is that of the configuration; None opens the embedded artifact.
-            session: of the contract, with what was said before; it stays as it is. None begins an empty one.
+            session: of the contract, its profile too, with what was said before; it stays as it is. None begins an empty one.
             request: of Prompt2, in place of a session: its ``user_turn`` is asked by ``begin()`` without messages, and its budget holds.
             context: tokens of the window, prompt and reply together; not with a request.
 
@@ -212,9 +213,20 @@ def _conversation(
         return RequestConversation(contract.prompt, request)
     if integer_id("context", context) < 1:
         raise Slm2Error("invalid_value", field="context", expected="an integer above 0", found=shown_integer(context))
-    if session is not None and not isinstance(session, Session):
+    if session is None:
+        return SessionConversation(contract.session(), context)
+    if not isinstance(session, Session):
         raise Slm2Error("invalid_type", field="session", expected="a Session", found=type(session).__name__)
-    return SessionConversation(session.fork() if session is not None else contract.session(), context)
+    _check_session(contract, session)
+    return SessionConversation(session.fork(), context)
+
+
+def _check_session(contract: Contract, session: Session) -> None:
+    """Refuse a session of another profile or artifact, whose prompts would not be what the report says; its checkpoint names both."""
+    named = json.loads(session.save())["checkpoint"]
+    for name, expected in (("profile", contract.profile), ("semantic_digest", contract.digest)):
+        if named[name] != expected:
+            raise Slm2Error("invalid_value", field=f"session.{name}", expected=f"{expected}, the contract's", found=named[name])
 
 
 def _check_config(contract: Contract, config: SamplingConfig) -> None:

@@ -81,6 +81,7 @@ def test_a_checkpoint_says_how_it_was_begun(tmp_path: Path) -> None:
     assert chat("words", lines=("Hi", f"/save {file}")).status == 0
     for options in (("--thinking", "off"), ("--system", "x"), ("--tools", file)):
         assert chat("words", "--session", file, *options).error["code"] == "usage"
+    assert chat("words", "--session", file, "--profile", "publisher").error["field"] == "session.profile"
 
 
 def test_no_input_at_all(monkeypatch) -> None:

@@ -325,6 +325,8 @@ def test_what_a_chat_is_made_of_is_checked() -> None:
     says_nothing.model = None
     assert code_of(made, says_nothing, config(), contract=NATIVE)[1]["field"] == "source.model"
     assert code_of(made, WordModel(), {"seed": 7}, contract=NATIVE)[0] == "invalid_type"
+    other = slm2.load(engine="native", profile="publisher").session()
+    assert code_of(made, WordModel(), config(), contract=NATIVE, session=other)[1]["field"] == "session.profile"
     assert code_of(made, WordModel(width=152_064), config(), contract=NATIVE)[0] == "model_mismatch"
     assert code_of(made, WordModel(context=512), config(), contract=NATIVE)[1]["what"] == "the longest context"
     made(WordModel(context=512), config(), contract=NATIVE, context=512)
