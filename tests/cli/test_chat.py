@@ -22,6 +22,7 @@ from cli.runner import EXAMPLE, command, run
 from slm2.chat import Chat
 from slm2.cli.chat import Conversation
 from slm2.cli.chat_screen import Pipe, Terminal, screen_of
+from slm2.reply import ReplyEvent
 
 SAMPLING = ("--preset", "thinking", "--seed", "7")
 TESTS = str(Path(__file__).parents[1])
@@ -90,6 +91,19 @@ def test_no_input_at_all(monkeypatch) -> None:
         Pipe(show_reasoning=False).ask()
     assert (caught.value.code, caught.value.fields["path"]) == ("file_unreadable", "<stdin>")
     assert isinstance(screen_of(show_reasoning=False), Pipe)
+
+
+def test_lines_from_a_pipe_and_words_to_a_terminal(monkeypatch) -> None:
+    raw = io.BytesIO()
+    terminal = io.TextIOWrapper(raw, encoding="utf-8")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", terminal)
+    pipe = Pipe(show_reasoning=True)
+    for kind in ("content", "reasoning"):
+        pipe.event(ReplyEvent(kind, text=f"{kind} \x1b[2J", ids=()))
+    pipe.note("\x1b]0;title\x07")
+    assert b"\x1b" not in raw.getvalue()
+    assert "content ⟨U+001B⟩[2J".encode() in raw.getvalue()
 
 
 def test_a_system_message_goes_with_the_first_line() -> None:

@@ -12,7 +12,7 @@ from rich.segment import ControlType
 from rich.text import Text
 
 from slm2.cli.common import opened_stdin, write_bytes
-from slm2.cli.generate import tell, text_of
+from slm2.cli.generate import tell, text_of, write_text
 from slm2.errors import Slm2Error
 from slm2.files import reading
 from slm2.reply import ReplyEvent
@@ -85,7 +85,7 @@ class Pipe:
 
     def event(self, event: ReplyEvent) -> None:
         """See :class:`Screen`."""
-        write_bytes(text_of(event, show_reasoning=self.show_reasoning).encode("utf-8"))
+        write_text(text_of(event, show_reasoning=self.show_reasoning))
 
     def ended(self, result: TurnResult) -> None:
         """See :class:`Screen`."""
@@ -105,7 +105,7 @@ class Pipe:
 
     def note(self, text: str) -> None:
         """See :class:`Screen`."""
-        write_bytes(text.encode("utf-8") + b"\n")
+        write_text(f"{text}\n")
 
     def help(self) -> None:
         """See :class:`Screen`."""

@@ -90,8 +90,12 @@ def _write_event(event: ReplyEvent, form: str, *, show_reasoning: bool) -> None:
     elif form == "ids":
         write_bytes("".join(f"{token} " for token in event.ids).encode("ascii"))
     elif form == "text":
-        text = text_of(event, show_reasoning=show_reasoning)
-        write_bytes((safe(text) if sys.stdout.isatty() else text).encode("utf-8"))
+        write_text(text_of(event, show_reasoning=show_reasoning))
+
+
+def write_text(text: str) -> None:
+    """Write to stdout as it is; where that is a terminal, nothing in it can steer it."""
+    write_bytes((safe(text) if sys.stdout.isatty() else text).encode("utf-8"))
 
 
 def text_of(event: ReplyEvent, *, show_reasoning: bool) -> str:
