@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -48,7 +49,7 @@ WITHOUT_VECTORS = {
     "P-51": "a duty of callers",
     "S-4": "presets of a host's library: tests/unit/test_sampling_config.py",
     **{f"C-{number}": _PROTOCOL for number in range(1, 8)},
-    **{f"X-{number}": _THREAT for number in range(1, 26)},
+    **{f"X-{number}": _THREAT for number in range(1, 29)},
 }
 
 every_file = pytest.mark.parametrize("name", FILES)
@@ -202,6 +203,8 @@ def test_the_chi_square_test_sees_another_distribution() -> None:
 @every_file
 @every_engine
 def test_engines_answer_as_expected(name: str, choice: EngineChoice) -> None:
+    if choice == "reference" and name == tier2.DRAWS and not os.environ.get("SLM2_FULL"):
+        pytest.skip("the reference draws for ten minutes: slm2 verify --tier 2 asks it (stage hosts), and SLM2_FULL=1")
     file = suite.load(name)
     differences = suite.run(file, in_process(choice))
     assert not differences, f"{[difference.id for difference in differences]}; first: {differences[0]}"

@@ -34,15 +34,31 @@ impl Scratches {
         self.max_pretoken
     }
 
-    /// Work in a workshop that no other call uses, with no ids in it. It never waits: in a process that was forked while another thread
-    /// held the lock, nobody would ever let it go.
+    /// Work in a workshop that no other call uses, with no ids in it.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workshop) -> T) -> Result<T, Error> {
-        let free = self.free.try_lock().ok().and_then(|mut free| free.pop());
-        let mut workshop = match free {
-            Some(workshop) => workshop,
-            None => Box::new(Workshop { scratch: Scratch::new(self.max_pretoken)?, ids: Vec::new() }),
-        };
+        let mut workshop = self.take()?;
         let done = work(&mut workshop);
+        self.give_back(workshop);
+        Ok(done)
+    }
+
+    /// Work in several, the same ones in the same order as the last time where nobody else has them.
+    pub(crate) fn with_each<T>(&self, count: usize, work: impl FnOnce(&mut [Box<Workshop>]) -> T) -> Result<T, Error> {
+        let mut workshops = (0..count).map(|_| self.take()).collect::<Result<Vec<_>, _>>()?;
+        let done = work(&mut workshops);
+        workshops.into_iter().rev().for_each(|workshop| self.give_back(workshop));
+        Ok(done)
+    }
+
+    /// It never waits: in a process that was forked while another thread held the lock, nobody would ever let it go.
+    fn take(&self) -> Result<Box<Workshop>, Error> {
+        if let Some(workshop) = self.free.try_lock().ok().and_then(|mut free| free.pop()) {
+            return Ok(workshop);
+        }
+        Ok(Box::new(Workshop { scratch: Scratch::new(self.max_pretoken)?, ids: Vec::new() }))
+    }
+
+    fn give_back(&self, mut workshop: Box<Workshop>) {
         workshop.ids.clear();
         workshop.ids.shrink_to(KEPT_IDS);
         if let Ok(mut free) = self.free.try_lock() {
@@ -50,6 +66,5 @@ impl Scratches {
                 free.push(workshop);
             }
         }
-        Ok(done)
     }
 }

@@ -119,7 +119,7 @@ mod tests {
     fn zeros_are_a_piece_like_others() {
         let mut cache = ClauseCache::default();
         keep(&mut cache, &[1; 31], &[TokenId::new(1)]);
-        assert!((0..40).all(|length| find(&cache, &vec![0; length]).is_none()));
+        assert!((1..40).all(|length| find(&cache, &vec![0; length]).is_none()));
         keep(&mut cache, &[0; 31], &[TokenId::new(2)]);
         assert_eq!(find(&cache, &[0; 31]), Some(&[TokenId::new(2)][..]));
         assert!(find(&cache, &[0; 32]).is_none() && find(&cache, &[0; 30]).is_none());
