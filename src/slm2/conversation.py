@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "Conversation", "RequestConversation", "SessionConversation"]
 
+# Deeper than any request that is not refused (contract/template.md, M-31).
+DEEPEST = 160
+
 Messages = Sequence[Mapping[str, object]]
 _OF_A_QUESTION = ("role", "content", *IGNORED_KEYS)
 
@@ -100,7 +103,7 @@ class RequestConversation:
         if not isinstance(given, Mapping):
             raise Slm2Error("invalid_type", field="request", expected="object", found=json_type(given))
         self._prompt = prompt
-        self._request: dict[str, object] = dict(given)
+        self._request: dict[str, object] = {name: _copied(value) for name, value in given.items()}
         if isinstance(self._request.get("policy"), str):
             self._request["policy"] = SealedPolicy(str(self._request["policy"]))
 
@@ -155,6 +158,15 @@ def _said(request: dict[str, object], message: Mapping[str, object], index: int)
     before = {"role": "user", "content": request.get("user_turn")}
     history = [*_list(request, "history"), before, *_list(request, "steps")]
     return {**request, "history": history, "user_turn": message.get("content"), "steps": []}
+
+
+def _copied(value: object, depth: int = 0) -> object:
+    """A value of JSON that nobody else changes. What is nested deeper than Prompt2 reads stays, and is refused there."""
+    if depth < DEEPEST and isinstance(value, Mapping):
+        return {key: _copied(member, depth + 1) for key, member in value.items()}
+    if depth < DEEPEST and isinstance(value, list | tuple):
+        return [_copied(element, depth + 1) for element in value]
+    return value
 
 
 def _list(request: Mapping[str, object], name: str) -> list[object]:

@@ -51,6 +51,14 @@ def test_weights_of_another_width(small_onnx: Path) -> None:
     assert mismatch(OnnxSource.open(small_onnx).model) == {"what": "the width of its logits", "expected": 151_936, "found": SMALL}
 
 
+def test_a_provider_that_is_not_there(small_onnx: Path) -> None:
+    """ONNX Runtime would take the CPU in its place."""
+    with pytest.raises(slm2.Slm2Error) as refused:
+        OnnxSource.open(small_onnx, providers=["NowhereExecutionProvider", "CPUExecutionProvider"])
+    assert (refused.value.code, refused.value.fields["field"]) == ("invalid_value", "providers")
+    assert "CPUExecutionProvider" in str(refused.value.fields["expected"])
+
+
 def test_onnx_with_moved_special_ids(small_onnx: Path, tmp_path: Path) -> None:
     """What the files beside the graph say is compared; the graph's width goes before that of config.json."""
     tmp_path.joinpath("config.json").write_text('{"vocab_size": 151936, "eos_token_id": 5}')

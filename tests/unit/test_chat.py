@@ -126,6 +126,14 @@ def test_a_request_is_assembled_for_each_question() -> None:
     assert REQUEST["policy"] not in repr(chat.conversation.request)
 
 
+def test_a_request_that_changes_afterwards_changes_no_chat() -> None:
+    given = json.loads((ROOT / "examples" / "support.json").read_bytes())
+    chat = slm2.Chat(WordModel(), config(), contract=NATIVE, request=given)
+    given["history"][0]["content"] = "Something else."
+    given["tools"].clear()
+    assert chat.begin().asked.ids == NATIVE.prompt.assemble(REQUEST).input_ids
+
+
 def test_what_a_request_has_no_place_for_is_refused() -> None:
     chat = slm2.Chat(WordModel(), config(), contract=NATIVE, request=REQUEST)
     chat.begin().result()

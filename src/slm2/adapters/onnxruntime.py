@@ -69,12 +69,16 @@ class OnnxSource:
             threads: of one operator; None leaves it to ONNX Runtime.
 
         Raises:
-            Slm2Error: ``dependency_missing``; ``file_unreadable``; ``model_unsupported`` where ONNX Runtime refuses the file, or as
-                the class.
+            Slm2Error: ``dependency_missing``; ``invalid_value`` for a provider that this build of ONNX Runtime does not have, in whose
+                place it would take the CPU; ``file_unreadable``; ``model_unsupported`` where ONNX Runtime refuses the file, or as the class.
         """
         file = Path(path)
         facts = _facts(file)
         runtime = library("onnxruntime", "onnxruntime", "onnxruntime")
+        there = runtime.get_available_providers()
+        for provider in providers:
+            if provider not in there:
+                raise Slm2Error("invalid_value", field="providers", expected=" or ".join(there), found=repr(provider))
         options = runtime.SessionOptions()
         if threads is not None:
             options.intra_op_num_threads = threads
