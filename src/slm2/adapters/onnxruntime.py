@@ -70,7 +70,8 @@ class OnnxSource:
 
         Raises:
             Slm2Error: ``dependency_missing``; ``invalid_value`` for a provider that this build of ONNX Runtime does not have, in whose
-                place it would take the CPU; ``file_unreadable``; ``model_unsupported`` where ONNX Runtime refuses the file, or as the class.
+                place it would take the CPU; ``file_unreadable``; ``model_unsupported`` where ONNX Runtime refuses the file, or as
+                the class.
         """
         file = Path(path)
         facts = _facts(file)
