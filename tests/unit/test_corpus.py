@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import logging
 import os
 import random
 import tracemalloc
@@ -50,6 +51,20 @@ def test_documents_in_lines_members_and_files_have_the_ids_of_their_texts(tmp_pa
         assert (report.total.documents, report.total.ids, report.total.text_bytes) == (len(ROWS), sum(map(len, want)), sizes)
         assert report.total == report.here
         assert report.total.shards > 5
+
+
+def test_a_run_logs_what_it_came_to_and_no_text(tmp_path, caplog):
+    rows = ["The word is xylophone.", "And another."]
+    inputs = [write_lines(tmp_path / "a.txt", rows)]
+    with caplog.at_level(logging.DEBUG, logger="slm2"):
+        for _ in range(2):
+            encode_corpus(CONTRACT, inputs, tmp_path / "out", options())
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    assert [line.split(" in ")[0] for line in said] == [
+        f"corpus: 2 documents, {sum(map(len, ids_of(rows)))} ids, 0 skipped, 1 shards",
+        "corpus: 0 documents, 0 ids, 0 skipped, 0 shards",
+    ]
+    assert not any("xylophone" in record.getMessage() for record in caplog.records)
 
 
 def test_engines_and_threads_write_the_same_bytes(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,6 +23,8 @@ from slm2.corpus.storage import Storage
 from slm2.errors import Slm2Error
 
 __all__ = ["CorpusReport", "Progress", "encode_corpus"]
+
+_LOG = logging.getLogger("slm2")
 
 # Bytes of all inputs that are done, and of all that there are.
 Progress = Callable[[int, int], None]
@@ -105,7 +108,10 @@ def encode_corpus(  # noqa: PLR0913  (two of them by name)
     before, journal = run.go(contract, _identity(contract, sources, options), end, threads, progress or (lambda _done, _all: None))
     total = _counts(journal)
     here = Counts(**{name: value - getattr(before, name) for name, value in asdict(total).items()})
-    return CorpusReport(total, here, time.perf_counter() - begun, journal.cut)
+    report = CorpusReport(total, here, time.perf_counter() - begun, journal.cut)
+    said = "corpus: %d documents, %d ids, %d skipped, %d shards in %.1f s; %d shards were there before"
+    _LOG.info(said, here.documents, here.ids, here.skipped, here.shards, report.seconds, before.shards)
+    return report
 
 
 def _identity(contract: Contract, sources: Sequence[Input], options: CorpusOptions) -> dict[str, object]:
