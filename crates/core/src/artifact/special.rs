@@ -25,6 +25,7 @@ pub(crate) struct SpecialTokens {
 
 impl SpecialTokens {
     /// Step 5 of the order of checks.
+    #[inline(never)]
     pub(crate) fn check(section: &[u8], vocabulary_size: u32) -> Result<Self, Error> {
         let by_id = parse(section, vocabulary_size)?;
         Ok(Self { by_id })

@@ -12,6 +12,8 @@ use crate::artifact::Pretokenizer;
 /// Bits of an entry for the beginning of a row: 65,535 states of 257 symbols are below 2^25, and an accept has 7.
 const ROW_BITS: u32 = 25;
 const ROW: u32 = (1 << ROW_BITS) - 1;
+/// Entries that are made in one call.
+const ENTRIES_AT_A_TIME: usize = 1 << 11;
 /// No state: rows are below 2^25.
 const NO_ROW: usize = usize::MAX;
 
@@ -46,6 +48,7 @@ impl Progress {
 
 impl Scanner {
     /// The table of a checked DFA.
+    #[inline(never)]
     pub(crate) fn new(dfa: &Pretokenizer<'_>) -> Self {
         let accept = dfa.accept();
         // 16 bits of a state and 9 of a width; the checks keep an accept within 7 bits.
@@ -54,9 +57,14 @@ impl Scanner {
             let accept = accept.get(usize::from(state)).copied().unwrap_or(0);
             (u32::from(state) * width) | (u32::from(accept) << ROW_BITS)
         };
+        let mut table = Vec::with_capacity(dfa.targets().len());
+        let mut entries = dfa.targets().map(entry);
+        while entries.len() > 0 {
+            append_some(&mut table, &mut entries);
+        }
         let mut scanner = Self {
             class_of_byte: dfa.class_of_byte(),
-            table: dfa.targets().map(entry).collect(),
+            table,
             start: dfa.width(),
             end_of_input: dfa.width() - 1,
             word: NO_ROW,
@@ -147,6 +155,13 @@ impl Scanner {
         // Rows and symbols come from the table itself.
         self.table.get(row + symbol).copied().unwrap_or(0)
     }
+}
+
+/// Append the next entries: of more than a hundred thousand so many that better code of this comes to be used
+/// (`artifact/vocabulary.rs`).
+#[inline(never)]
+fn append_some(table: &mut Vec<u32>, entries: &mut impl Iterator<Item = u32>) {
+    table.extend(entries.take(ENTRIES_AT_A_TIME));
 }
 
 #[inline]
