@@ -46,10 +46,41 @@ fn letters_of_words(block: &[u8; BLOCK]) -> usize {
     (others.trailing_zeros() / 8) as usize
 }
 
+/// Whether all bytes are ASCII. In WebAssembly the standard library takes four bytes at a time.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+#[inline]
+#[must_use]
+pub fn is_ascii(text: &[u8]) -> bool {
+    use crate::lanes::{load, top_bits};
+    let mut blocks = text.chunks_exact(BLOCK);
+    let ascii = |block: &[u8]| block.first_chunk().is_some_and(|block| top_bits(load(block)) == 0);
+    blocks.all(ascii) && blocks.remainder().is_ascii()
+}
+
+/// Whether all bytes are ASCII.
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+#[inline]
+#[must_use]
+pub fn is_ascii(text: &[u8]) -> bool {
+    text.is_ascii()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::vec::Vec;
+
+    #[test]
+    fn every_place_of_a_byte_beyond_ascii_is_seen() {
+        for length in 0..100 {
+            assert!(is_ascii(&[0x7F; 100][..length]));
+            for place in 0..length {
+                let mut text = [b'a'; 100];
+                text[place] = 0x80;
+                assert!(!is_ascii(&text[..length]), "{place} of {length}");
+            }
+        }
+    }
 
     #[test]
     fn every_form_counts_the_same() {

@@ -96,7 +96,7 @@ impl NormalizationIndex {
 
     /// Whether a text is its own NFC for sure, with no stretch of more than `limit` bytes that do not part it.
     pub(crate) fn is_stable(&self, text: &[u8], limit: usize) -> bool {
-        if text.is_ascii() {
+        if slm2_simd::is_ascii(text) {
             return true;
         }
         // Where the stretch at hand begins and how far it was looked through: behind it, all is plain or ill formed.

@@ -1,5 +1,6 @@
 //! JSON values, read and written as decisions D7 says (contract/template.md, M-30 to M-38).
 
+mod float;
 mod read;
 mod write;
 
@@ -7,6 +8,7 @@ use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+pub(crate) use float::nearest;
 pub(crate) use read::read;
 pub(crate) use write::{beginning, quote, shown_float, write, write_inside};
 

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{JsonValue, Key, MAX_DEPTH, beginning};
+use super::{JsonValue, Key, MAX_DEPTH, beginning, nearest};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 
@@ -179,8 +179,8 @@ impl<'a> Reader<'a> {
             let value = if digits == "-0" { "0" } else { digits };
             return Ok(JsonValue::Int(value.to_string()));
         }
-        match digits.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(JsonValue::Float(value)),
+        match nearest(digits) {
+            value if value.is_finite() => Ok(JsonValue::Float(value)),
             _ => Err(Error::new(ErrorCode::JsonNumber, [("found", beginning(digits, SHOWN).into())])),
         }
     }
