@@ -1,4 +1,4 @@
-//! Runs of letters, sixteen bytes at a time. Only what the target always has is used: SSE2 on x86-64.
+//! Runs of letters and of ASCII, sixteen bytes at a time. Only what the target always has is used: SSE2 on x86-64.
 
 /// Bytes of a block.
 const BLOCK: usize = 16;
@@ -16,6 +16,22 @@ pub fn leading_letters(text: &[u8]) -> usize {
         }
     }
     at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_alphabetic()).count()
+}
+
+/// How many of the first bytes of `text` are ASCII.
+#[inline]
+#[must_use]
+pub fn leading_ascii(text: &[u8]) -> usize {
+    const TOP: u128 = u128::from_le_bytes([0x80; BLOCK]);
+    let mut at = 0;
+    while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        let beyond = u128::from_le_bytes(*block) & TOP;
+        if beyond != 0 {
+            return at + (beyond.trailing_zeros() / 8) as usize;
+        }
+        at += BLOCK;
+    }
+    at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -74,6 +90,12 @@ mod tests {
                 assert_eq!(letters_of_block(block), expected.min(BLOCK), "{byte} at {place}");
                 assert_eq!(letters_of_words(block), expected.min(BLOCK), "{byte} at {place}");
             }
+        }
+        for length in 0..40 {
+            let mut text = std::vec![b'a'; length];
+            assert_eq!(leading_ascii(&text), length);
+            text.extend([0x80; 20]);
+            assert_eq!(leading_ascii(&text), length);
         }
         assert_eq!((leading_letters(b""), leading_letters(b"abc"), leading_letters(b" a")), (0, 3, 0));
     }

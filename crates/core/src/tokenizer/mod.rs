@@ -7,6 +7,8 @@ mod clause_cache;
 mod decode;
 mod found;
 mod key;
+mod kinds;
+mod known_dfa;
 mod learn;
 mod merge;
 mod normalize;
