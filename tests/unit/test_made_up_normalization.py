@@ -1,4 +1,4 @@
-"""Tables of normalization that no Unicode has are tables all the same: both engines follow them, ASCII included (contract/artifact.md, 0x50)."""
+"""Tables of normalization that no Unicode has are tables all the same: both engines follow them (contract/artifact.md, 0x50)."""
 
 from __future__ import annotations
 
