@@ -43,6 +43,7 @@ __all__ = [
     "SpecialPolicy",
     "TokenRow",
     "Unit",
+    "check_special",
     "integer_id",
     "integer_ids",
     "native_reason",
@@ -388,7 +389,10 @@ class Engine(Protocol):
         """``(start, end, id)`` of the texts of special tokens in ``data``: leftmost, longest, not overlapping."""
 
     def decode(self, ids: Sequence[int], special: SpecialPolicy) -> bytes:
-        """The bytes of the tokens one after the other."""
+        """The bytes of the tokens one after the other; ``invalid_type`` with its place where something is no integer."""
+
+    def decode_text(self, ids: Sequence[int], special: SpecialPolicy) -> str:
+        """The text that a stream decoder gives for all of them and ``finish``; refused as there, and as in ``decode``."""
 
     def decode_u32(self, ids: bytes, special: SpecialPolicy) -> bytes:
         """The same from ids as little-endian u32."""
@@ -428,6 +432,17 @@ class Engine(Protocol):
 
     def portable(self, function: PortableFunction, values: bytes) -> bytes:
         """exp, log or log1p of each of some little-endian float64, to compare their bits."""
+
+
+def check_special(special: SpecialPolicy) -> SpecialPolicy:
+    """The policy, where it is one.
+
+    Raises:
+        Slm2Error: ``invalid_value``.
+    """
+    if special not in ("refuse", "skip", "bytes"):
+        raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
+    return special
 
 
 def integer_ids(field: str, ids: Iterable[int]) -> list[int]:

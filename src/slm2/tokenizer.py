@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slm2.arrays import array_of
 from slm2.artifact import Profile
-from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, integer_id, integer_ids, packed_ids, shown_integer
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, check_special, integer_id, integer_ids, packed_ids, shown_integer
 from slm2.errors import Slm2Error
 from slm2.files import EncodedFile, encode_files
 from slm2.incremental import ChunkEncoder, EncodedText
@@ -210,12 +210,29 @@ class Tokenizer(OfOneProcess):
         Raises:
             Slm2Error: ``token_id_out_of_range``, ``structural_id``, ``invalid_type``, ``invalid_value``.
         """
-        if special not in ("refuse", "skip", "bytes"):
-            raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
+        check_special(special)
+        # As it is: an engine says which of them is no integer.
+        if type(ids) is list:
+            return self._engine.decode(ids, special)
         packed = packed_ids(ids)
         if packed is not None:
             return self._engine.decode_u32(packed, special)
         return self._engine.decode(integer_ids("ids", ids), special)
+
+    def decode_text(self, ids: Iterable[int], *, special: SpecialPolicy) -> str:
+        """The text of the tokens: what a :class:`~slm2.StreamDecoder` gives for all of them, when it has to end there.
+
+        Args:
+            ids: as in :meth:`decode`.
+            special: as in :meth:`decode`.
+
+        Raises:
+            Slm2Error: ``ill_formed_text`` and ``unfinished_text`` where the bytes are not UTF-8: nothing is replaced by U+FFFD;
+                ``token_id_out_of_range``, ``structural_id``, ``invalid_type``, ``invalid_value``.
+        """
+        if type(ids) is list and special in ("refuse", "skip", "bytes"):
+            return self._engine.decode_text(ids, special)
+        return self._engine.decode_text(integer_ids("ids", ids), check_special(special))
 
     def token_bytes(self, token_id: int) -> bytes:
         """Bytes of a plain token, or text of a special one.

@@ -1,12 +1,13 @@
 //! `NativeEngine`: one opened artifact.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice};
-use slm2_core::{Artifact, Error, Profile, TokenId, Tokenizer};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice, PyString};
+use slm2_core::{Artifact, Error, Profile, SpecialPolicy, StreamDecoder, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
 use crate::batch;
@@ -79,6 +80,34 @@ impl NativeEngine {
             tokenizer.encode_trusted(text, profile, &mut workshop.scratch)
         };
         self.work(data, encode, |ids, _| finish(&ids))
+    }
+
+    /// Do something with ids of the caller, and with memory for bytes.
+    fn with_ids<'py, T>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        work: impl FnOnce(&Ids<'py>, &mut Vec<u8>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let done = self.scratches.with(|workshop| {
+            let ids = Ids::within(mem::take(&mut workshop.numbers), ids)?;
+            let done = work(&ids, &mut workshop.bytes);
+            workshop.numbers = ids.numbers;
+            done
+        });
+        done.map_err(|error| errors::of_core(ids.py(), &error, None))?
+    }
+
+    /// Append the bytes of the tokens, without the interpreter's lock where it may take long.
+    fn decode_into(
+        &self,
+        py: Python<'_>,
+        ids: impl ExactSizeIterator<Item = u32> + Send,
+        special: SpecialPolicy,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let short = ids.len() < DETACHED;
+        let decode = || Tokenizer::new(&self.artifact).decode_into(ids, special, bytes);
+        if short { decode() } else { py.detach(decode) }
     }
 
     /// The ids of each text in a form of Python's.
@@ -301,9 +330,33 @@ impl NativeEngine {
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let py = ids.py();
         let special = arguments::special(special)?;
-        let ids = Ids::of_iterable(ids)?;
-        let bytes = py.detach(|| Tokenizer::new(&self.artifact).decode(&ids.numbers, special));
-        bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| ids.exception(py, &error, 0))
+        self.with_ids(ids, |ids, bytes| {
+            let done = self.decode_into(py, ids.numbers.iter().copied(), special, bytes);
+            done.map(|()| PyBytes::new(py, bytes)).map_err(|error| ids.exception(py, &error, 0))
+        })
+    }
+
+    /// The text of the tokens, which is that of a stream of them all.
+    fn decode_text<'py>(&self, ids: &Bound<'py, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = ids.py();
+        let special = arguments::special(special)?;
+        self.with_ids(ids, |ids, bytes| {
+            // A structural id inside a scalar value is refused, which the bytes alone do not show where it has none.
+            let numbers = &ids.numbers;
+            let plain = |&id: &u32| id < self.artifact.vocabulary_size();
+            if special != SpecialPolicy::Skip || numbers.iter().all(plain) {
+                let done = self.decode_into(py, numbers.iter().copied(), special, bytes);
+                if let Some(text) = done.ok().and_then(|()| PyString::from_bytes(py, bytes).ok()) {
+                    return Ok(text);
+                }
+            }
+            let text = py.detach(|| {
+                let mut stream = StreamDecoder::new(special);
+                let text = stream.push(&Tokenizer::new(&self.artifact), numbers)?;
+                stream.finish().map(|()| text)
+            });
+            text.map(|text| PyString::new(py, &text)).map_err(|error| ids.exception(py, &error, 0))
+        })
     }
 
     /// The same from ids as little-endian u32.
@@ -311,14 +364,12 @@ impl NativeEngine {
         let py = ids.py();
         let special = arguments::special(special)?;
         let packed = arguments::bytes("ids", ids)?;
-        let decode = || {
-            let mut bytes = Vec::new();
-            let ids = packed.chunks_exact(4).map(|id| id.iter().rev().fold(0, |id, &byte| id << 8 | u32::from(byte)));
-            Tokenizer::new(&self.artifact).decode_into(ids, special, &mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = if packed.len() < DETACHED { decode() } else { py.detach(decode) };
-        bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error: Error| errors::of_core(py, &error, None))
+        let ids = packed.chunks_exact(4).map(|id| id.first_chunk().map_or(0, |id| u32::from_le_bytes(*id)));
+        let done = self.scratches.with(|workshop| {
+            self.decode_into(py, ids, special, &mut workshop.bytes)?;
+            Ok(PyBytes::new(py, &workshop.bytes))
+        });
+        done.and_then(|bytes| bytes).map_err(|error| errors::of_core(py, &error, None))
     }
 
     /// Bytes of a plain token or text of a special one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import Literal
@@ -240,7 +241,13 @@ class ReferenceEngine:
         return tokenizer.find_special(self._artifact, data)
 
     def decode(self, ids: Sequence[int], special: Special) -> bytes:
-        return tokenizer.decode(self._artifact, ids, special)
+        return tokenizer.decode(self._artifact, _integers(ids), special)
+
+    def decode_text(self, ids: Sequence[int], special: Special) -> str:
+        stream = ReferenceStream(self._artifact, special)
+        text = stream.push(_integers(ids))
+        stream.finish()
+        return text
 
     def decode_u32(self, ids: bytes, special: Special) -> bytes:
         return self.decode(integers("I", ids), special)
@@ -291,6 +298,18 @@ class ReferenceEngine:
     def portable(self, function: PortableFunction, values: bytes) -> bytes:
         apply = {"exp": portable_math.exp, "log": portable_math.log, "log1p": portable_math.log1p}[function]
         return apply(np.frombuffer(values, "<f8")).astype("<f8").tobytes()
+
+
+def _integers(ids: Sequence[int]) -> list[int]:
+    return [_integer(position, token_id) for position, token_id in enumerate(ids)]
+
+
+def _integer(position: int, token_id: int) -> int:
+    try:
+        return operator.index(token_id)
+    except TypeError:
+        found = type(token_id).__name__
+        raise Slm2Error("invalid_type", field=f"ids[{position}]", expected="an integer", found=found) from None
 
 
 def _bytes(data: str | bytes) -> bytes:
