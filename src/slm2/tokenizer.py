@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Literal
 
-from slm2.arrays import array_of
 from slm2.artifact import Profile
 from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, check_special, integer_id, integer_ids, packed_ids, shown_integer
 from slm2.errors import Slm2Error
@@ -91,8 +90,8 @@ class Tokenizer(OfOneProcess):
         """The ids of :meth:`encode` as a one-dimensional read-only array of uint32."""
         # As in encode.
         if on_special == "literal" and (type(text) is str or type(text) is bytes):
-            return array_of(self._engine.encode_u32(text, self._profile))
-        return array_of(self._engine.encode_u32(self._checked(text, on_special), self._profile))
+            return self._engine.encode_array(text, self._profile)
+        return self._engine.encode_array(self._checked(text, on_special), self._profile)
 
     def encode_into(self, text: Text, out: Buffer) -> int:
         """Write the ids of :meth:`encode` to the beginning of memory of the caller.
@@ -154,8 +153,7 @@ class Tokenizer(OfOneProcess):
 
     def encode_batch_arrays(self, texts: Iterable[Text], *, threads: int | None = None) -> list[NDArray[numpy.uint32]]:
         """The ids of :meth:`encode_batch` as read-only arrays of uint32."""
-        arrays = self._engine.encode_batch_u32(_texts(texts), self._profile, _thread_count(threads))
-        return [array_of(ids) for ids in arrays]
+        return self._engine.encode_batch_arrays(_texts(texts), self._profile, _thread_count(threads))
 
     def encode_files(
         self, paths: Iterable[str | PathLike[str]], *, threads: int | None = None, progress: bool = False
@@ -192,7 +190,7 @@ class Tokenizer(OfOneProcess):
 
     def encode_trusted_array(self, text: Text) -> NDArray[numpy.uint32]:
         """The ids of :meth:`encode_trusted` as a one-dimensional read-only array of uint32."""
-        return array_of(self._engine.encode_trusted_u32(to_bytes(text), self._profile))
+        return self._engine.encode_trusted_array(to_bytes(text), self._profile)
 
     def find_special(self, text: Text) -> list[Finding]:
         """Where the texts of special tokens stand in ``text``: leftmost, longest, not overlapping."""

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 use slm2_core::{Error, ErrorCode, OnSpecial, Profile, SpecialPolicy, Unit, Value};
 
@@ -12,15 +12,15 @@ use crate::errors;
 use crate::integers;
 
 /// Text as Python gives it, without a copy wherever that can be.
-pub(crate) enum Text {
+pub(crate) enum Text<'a> {
     Bytes(PyBackedBytes),
     /// UTF-8 that the `str` keeps.
-    Str(PyBackedStr),
+    Str(&'a str),
     /// Of a `str` with unpaired surrogates, which has no UTF-8 of its own.
     Repaired(String),
 }
 
-impl Deref for Text {
+impl Deref for Text<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -33,9 +33,9 @@ impl Deref for Text {
 }
 
 /// A `str` (decisions D4), or bytes.
-pub(crate) fn text(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Text> {
+pub(crate) fn text<'a>(field: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     let Ok(text) = value.cast::<PyString>() else { return bytes(field, value).map(Text::Bytes) };
-    if let Ok(text) = PyBackedStr::try_from(text.clone()) {
+    if let Ok(text) = text.to_str() {
         return Ok(Text::Str(text));
     }
     // The method of `str`: what a subclass makes of it is not asked.

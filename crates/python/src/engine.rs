@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice, PyString};
 use slm2_core::{Artifact, Error, Profile, SpecialPolicy, StreamDecoder, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
+use crate::arrays;
 use crate::batch;
 use crate::errors;
 use crate::generation::NativeGeneratedText;
@@ -44,13 +45,13 @@ impl NativeEngine {
     fn work<T: Send, R>(
         &self,
         data: &Bound<'_, PyAny>,
-        work: impl FnOnce(Tokenizer<'_>, &[u8], &mut Workshop) -> Result<T, Error> + Send,
+        work: impl FnOnce(&Tokenizer<'_>, &[u8], &mut Workshop) -> Result<T, Error> + Send,
         finish: impl FnOnce(T, &Workshop) -> PyResult<R>,
     ) -> PyResult<R> {
         let py = data.py();
         let text = arguments::text("data", data)?;
         let done = self.scratches.with(|workshop| {
-            let work = || work(Tokenizer::new(&self.artifact), &text, workshop);
+            let work = || work(&Tokenizer::new(&self.artifact), &text, workshop);
             let done = if text.len() < DETACHED { work() } else { py.detach(work) };
             finish(done.map_err(|error| errors::of_core(py, &error, None))?, workshop)
         });
@@ -64,7 +65,7 @@ impl NativeEngine {
         profile: Profile,
         finish: impl FnOnce(&[TokenId]) -> PyResult<R>,
     ) -> PyResult<R> {
-        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let encode = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.encode_into(text, profile, &mut workshop.scratch, &mut workshop.ids)
         };
         self.work(data, encode, |(), workshop| finish(&workshop.ids))
@@ -76,7 +77,7 @@ impl NativeEngine {
         profile: Profile,
         finish: impl FnOnce(&[TokenId]) -> PyResult<R>,
     ) -> PyResult<R> {
-        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let encode = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.encode_trusted(text, profile, &mut workshop.scratch)
         };
         self.work(data, encode, |ids, _| finish(&ids))
@@ -120,7 +121,8 @@ impl NativeEngine {
     ) -> PyResult<Bound<'py, PyList>> {
         let profile = arguments::profile(profile)?;
         let py = texts.py();
-        let texts = texts.try_iter()?.map(|text| arguments::text("texts", &text?)).collect::<PyResult<Vec<_>>>()?;
+        let texts = texts.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let texts = texts.iter().map(|text| arguments::text("texts", text)).collect::<PyResult<Vec<_>>>()?;
         let done = py.detach(|| batch::encode(&self.artifact, &self.scratches, &texts, profile, threads));
         let lists = done.map_err(|error| errors::of_core(py, &error, None))?;
         PyList::new(py, lists.iter().map(|ids| form(ids)).collect::<PyResult<Vec<_>>>()?)
@@ -209,6 +211,11 @@ impl NativeEngine {
         self.ids(data, arguments::profile(profile)?, |ids| u32_bytes(data.py(), ids))
     }
 
+    /// The same ids as an array of `NumPy`.
+    fn encode_array<'py>(&self, data: &Bound<'py, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.ids(data, arguments::profile(profile)?, |ids| arrays::array(data.py(), ids))
+    }
+
     /// Write the same ids to the beginning of `out`; how many they are.
     fn encode_into(
         &self,
@@ -242,20 +249,20 @@ impl NativeEngine {
         self.batch(texts, profile, threads, |ids| Ok(self.integers.list(texts.py(), ids)?.into_any()))
     }
 
-    /// The same ids as little-endian u32.
-    fn encode_batch_u32<'py>(
+    /// The same ids as arrays of `NumPy`.
+    fn encode_batch_arrays<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         profile: &Bound<'_, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.batch(texts, profile, threads, |ids| Ok(u32_bytes(texts.py(), ids)?.into_any()))
+        self.batch(texts, profile, threads, |ids| arrays::array(texts.py(), ids))
     }
 
     /// How many ids text has.
     fn count(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<usize> {
         let profile = arguments::profile(profile)?;
-        let count = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let count = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.count(text, profile, &mut workshop.scratch)
         };
         self.work(data, count, |count, _| Ok(count))
@@ -269,7 +276,7 @@ impl NativeEngine {
         limit: usize,
     ) -> PyResult<Option<usize>> {
         let profile = arguments::profile(profile)?;
-        let count = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let count = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.count_until(text, profile, limit, &mut workshop.scratch)
         };
         self.work(data, count, |count, _| Ok(count))
@@ -283,7 +290,7 @@ impl NativeEngine {
         unit: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<(u32, usize, usize)>> {
         let (profile, unit) = (arguments::profile(profile)?, arguments::unit(unit)?);
-        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let encode = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             let spans = tokenizer.encode_spans(text, profile, unit, &mut workshop.scratch)?;
             Ok(spans.iter().map(|span| (span.id.get(), span.start, span.end)).collect())
         };
@@ -299,18 +306,18 @@ impl NativeEngine {
         self.trusted_ids(data, arguments::profile(profile)?, |ids| self.integers.list(data.py(), ids))
     }
 
-    /// The same ids as little-endian u32.
-    fn encode_trusted_u32<'py>(
+    /// The same ids as an array of `NumPy`.
+    fn encode_trusted_array<'py>(
         &self,
         data: &Bound<'py, PyAny>,
         profile: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        self.trusted_ids(data, arguments::profile(profile)?, |ids| u32_bytes(data.py(), ids))
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.trusted_ids(data, arguments::profile(profile)?, |ids| arrays::array(data.py(), ids))
     }
 
     /// `(start, end, id)` of the texts of special tokens in `data`: leftmost, longest, not overlapping.
     fn find_special(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize, u32)>> {
-        let find = |tokenizer: Tokenizer<'_>, text: &[u8], _: &mut Workshop| {
+        let find = |tokenizer: &Tokenizer<'_>, text: &[u8], _: &mut Workshop| {
             Ok(tokenizer.find_special(text).iter().map(|found| (found.start, found.end, found.id.get())).collect())
         };
         self.work(data, find, |found, _| Ok(found))
