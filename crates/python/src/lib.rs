@@ -4,6 +4,7 @@
 //! the interpreter's lock. A panic would become Python's `PanicException`, but the core has no path to one.
 
 mod arguments;
+mod arrays;
 mod batch;
 mod engine;
 mod errors;

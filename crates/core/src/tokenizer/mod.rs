@@ -36,6 +36,7 @@ use normalize::{Normalized, Normalizer, Segment};
 use sink::{Collect, Count, Fill, Sink};
 
 pub use chunks::{ChunkEncoder, GrowingText, Growth};
+use decode::Gathered;
 pub(crate) use decode::Meaning;
 pub use decode::SpecialPolicy;
 pub(crate) use key::{Key, SHORT, hash_of};
@@ -244,10 +245,10 @@ impl<'a> Tokenizer<'a> {
         let before = bytes.len();
         // Four bytes a token is usual; what is more makes the memory grow.
         bytes.reserve(4 * ids.size_hint().0);
-        for (position, id) in (0..).zip(ids) {
-            if self.vocabulary.append(id, bytes) {
-                continue;
-            }
+        let mut gathered = Gathered::default();
+        let mut ids = (0..).zip(ids);
+        while let Some((position, id)) = gathered.take_while(&mut ids, |id| self.vocabulary.sixteen(id)) {
+            gathered.flush(bytes);
             match self.meaning(position, id).and_then(|meaning| meaning.bytes(position, id, special)) {
                 Ok(text) => bytes.extend_from_slice(text),
                 Err(error) => {
@@ -256,6 +257,7 @@ impl<'a> Tokenizer<'a> {
                 }
             }
         }
+        gathered.flush(bytes);
         Ok(())
     }
 
