@@ -72,7 +72,7 @@ _SIZES = CorpusOptions(read="lines", write="shards", append="none")
 )
 @click.option("--max-pretoken", type=int, default=MAX_PRETOKEN, show_default=True, metavar="N", help="Bytes of one piece of text at most.")
 @click.option("--text-bytes", is_flag=True, help="Tables have the column text_bytes: the length of each text.")
-@click.option("--input-digest", is_flag=True, help="Name inputs by SHA-256, not by their time of modification; reads them twice.")
+@click.option("--input-digest", is_flag=True, help="Name inputs by SHA-256, not by their times, which copying changes; reads them twice.")
 @click.option("--report", metavar="FILE", help="Write a report as JSON; - is stdout, in place of the line of text.")
 @profile_option
 @contract_options
