@@ -443,7 +443,10 @@ def integer_ids(field: str, ids: Iterable[int]) -> list[int]:
             ids = ids.tolist()
         except (ValueError, NotImplementedError):  # released, or of another format
             raise Slm2Error("invalid_type", field=field, expected="a sequence of integers", found="memoryview") from None
-    return [integer_id(f"{field}[{position}]", token_id) for position, token_id in enumerate(ids)]
+    given = list(ids)
+    if set(map(type, given)) <= {int}:  # a tenth of the time that asking them one by one takes
+        return given
+    return [integer_id(f"{field}[{position}]", token_id) for position, token_id in enumerate(given)]
 
 
 def packed_ids(ids: Iterable[int]) -> bytes | None:

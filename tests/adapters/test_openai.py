@@ -128,6 +128,14 @@ def test_a_setting_that_no_server_has_is_refused_before_a_request(server: Comple
     assert server.requests == []
 
 
+@pytest.mark.parametrize("wrong", [1.0, 1.5, "1", None])
+def test_a_prompt_of_something_else_than_ids_is_refused_before_a_request(server: CompletionsServer, wrong: object) -> None:
+    with pytest.raises(slm2.Slm2Error) as refused:
+        asked(server).serve(prompt=[*IDS, wrong], config=CONFIG)
+    assert (refused.value.code, refused.value.fields["field"]) == ("invalid_type", f"prompt[{len(IDS)}]")
+    assert server.requests == []
+
+
 @pytest.mark.parametrize(
     ("fault", "code", "fields"),
     [

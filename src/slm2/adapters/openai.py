@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slm2.adapters.libraries import library
 from slm2.adapters.server_settings import request_settings
+from slm2.engine import integer_ids
 from slm2.errors import Slm2Error
 from slm2.logits_source import ModelFacts, Served
 from slm2.reference.json_text import shown
@@ -110,7 +111,7 @@ class OpenAIServer:
             **request_settings(config),
             **_IDS_FROM[self._ids],
             "model": self._name,
-            "prompt": [int(token) for token in prompt],
+            "prompt": integer_ids("prompt", prompt),
             "stream": True,
         }
         return self._stream(body)
