@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slm2.chat import CONTEXT, Chat
-from slm2.cli.common import read_bytes, write_file
+from slm2.cli.common import STANDARD, read_bytes, write_file
 from slm2.cli.model import Opened, model_options, opened
 from slm2.conversation import SessionConversation
 from slm2.errors import Slm2Error
@@ -120,6 +120,8 @@ class Conversation:
 
     def _save(self, file: str) -> None:
         try:
+            if file == STANDARD:
+                raise Slm2Error("invalid_value", field="command", expected="/save FILE: stdout is the chat's own", found=f"/save {file}")
             conversation = self._chat.conversation
             if not isinstance(conversation, SessionConversation):
                 raise Slm2Error("invalid_value", field="command", expected="a chat without --request", found="/save")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slm2.artifact import Profile
-from slm2.cli.common import contract_options, identity, open_contract, profile_option, write_bytes, write_file
+from slm2.cli.common import STANDARD, contract_options, identity, open_contract, profile_option, write_file
 from slm2.cli.messages import print_warning
 from slm2.corpus import CorpusOptions, CorpusReport, encode_corpus
 from slm2.corpus.options import OnError, ReadForm, WriteForm
@@ -102,7 +102,7 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     is in the folder in the end is what an undisturbed run writes, byte by byte. Files that end in .gz or .zst are unpacked. Text is
     literal: text of special tokens is encoded as plain text.
     """
-    if report not in (None, "-") and Path(str(report)).absolute().parent.resolve() == Path(output).resolve():
+    if report not in (None, STANDARD) and Path(str(report)).absolute().parent.resolve() == Path(output).resolve():
         raise click.UsageError("--report is no file of the run, and would keep it from going on; put it beside --output, not into it")
     options = CorpusOptions(
         read=read,
@@ -129,11 +129,8 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
 
 
 def _tell(done: CorpusReport, report: dict[str, object], file: str | None) -> None:
-    text = json.dumps(report).encode("ascii") + b"\n"
-    if file == "-":
-        write_bytes(text)
-        return
     if file is not None:
-        write_file(file, text)
+        write_file(file, json.dumps(report).encode("ascii") + b"\n")
     total = done.total
-    click.echo(f"{total.documents:,} documents, {total.ids:,} ids, {total.skipped:,} skipped, {total.shards:,} shards")
+    if file != STANDARD:
+        click.echo(f"{total.documents:,} documents, {total.ids:,} ids, {total.skipped:,} skipped, {total.shards:,} shards")
