@@ -372,6 +372,9 @@ class Engine(Protocol):
     def encode_spans(self, data: bytes, profile: Profile, unit: Unit) -> list[tuple[int, int, int]]:
         """``(id, start, end)``: each id with the range of ``data`` that it came from, in a unit (contract/tokenizer.md, offsets)."""
 
+    def piece_ends(self, data: bytes) -> list[int]:
+        """The byte after each piece of ``data``, which is taken as it is: it is not normalised first (contract/tokenizer.md, T-4)."""
+
     def chunks(self, profile: Profile) -> EngineChunks:
         """A text that arrives in parts, before its first byte."""
 

@@ -181,6 +181,13 @@ def test_refusals(literal: Slm2Tokenizer, field: str, call: Callable[[Slm2Tokeni
     assert literal("a b").data == before.data
 
 
+def test_words_need_no_table_but_the_engines() -> None:
+    """Reading the artifact by Python took half a second at the first question."""
+    tokenizer = Slm2Tokenizer(special_text="literal", engine="native")
+    assert tokenizer("it's naïve").word_ids() == [0, 1, 2, 2]
+    assert "artifact" not in vars(tokenizer.backend_tokenizer.encoder)
+
+
 def test_ids_without_a_token_are_refused(literal: Slm2Tokenizer) -> None:
     with pytest.raises(Slm2Error) as caught:
         literal.decode([9707, 151_669])
