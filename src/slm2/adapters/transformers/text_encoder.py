@@ -106,14 +106,17 @@ class TextEncoder:
     def offsets(self, text: str) -> list[Span]:
         """The range of each token of a plain text, in code points."""
         spans = self.contract.tokenizer.encode_spans(text, unit="code_points")
-        tables = self.artifact.normalization if self.contract.profile == "publisher" and not text.isascii() else None
-        if tables is not None:
-            ids = [token_id for token_id, _, _ in spans]
-            if self.contract.tokenizer.decode(ids, special="refuse") != to_bytes(text):
-                ends = [*accumulate(len(self.contract.tokenizer.token_bytes(token_id)) for token_id in ids)]
-                ranges = byte_ranges(text, tables)
-                return [(ranges[start][0], ranges[end - 1][1]) for start, end in zip([0, *ends], ends, strict=False)]
+        ids = [token_id for token_id, _, _ in spans]
+        if self._is_changed(text, ids) and (tables := self.artifact.normalization) is not None:
+            ends = [*accumulate(len(self.contract.tokenizer.token_bytes(token_id)) for token_id in ids)]
+            ranges = byte_ranges(text, tables)
+            return [(ranges[start][0], ranges[end - 1][1]) for start, end in zip([0, *ends], ends, strict=False)]
         return [(start, end) for _, start, end in spans]
+
+    def _is_changed(self, text: str, ids: Sequence[int]) -> bool:
+        """Whether the ids of a text are of another one, that NFC made of it; asked without the tables, which are slow to read."""
+        may_be = self.contract.profile == "publisher" and not text.isascii()
+        return may_be and self.contract.tokenizer.decode(ids, special="refuse") != to_bytes(text)
 
     def piece_numbers(self, ids: Sequence[int]) -> list[int]:
         """For each token of a plain text the number of the pre-tokenizer's piece that it is of."""
