@@ -13,6 +13,7 @@ mod learn;
 mod merge;
 mod normalize;
 mod piece_cache;
+mod piece_ends;
 mod pieces;
 mod scan;
 mod scanner;
