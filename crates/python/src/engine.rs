@@ -299,7 +299,7 @@ impl NativeEngine {
 
     /// The byte after each piece of `data`, which is not normalised first.
     fn piece_ends(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let find = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let find = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.piece_ends(text, &workshop.scratch)
         };
         self.work(data, find, |ends, _| Ok(ends))

@@ -9,6 +9,8 @@
 extern crate std;
 
 mod classes;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+mod lanes;
 mod letters;
 mod rows;
 #[cfg(target_arch = "x86_64")]

@@ -198,6 +198,7 @@ impl<'a> Normalization<'a> {
     }
 
     /// Step 8 of the order of checks.
+    #[inline(never)]
     pub(crate) fn check(section: &'a [u8]) -> Result<Self, Error> {
         let counts = [0, 4, 8].map(|offset| u32_from(section, offset));
         let [Some(runs), Some(decompositions), Some(compositions)] = counts else {
@@ -245,6 +246,7 @@ impl<'a> Normalization<'a> {
     }
 
     /// The index of these tables.
+    #[inline(never)]
     pub(crate) fn index(&self) -> NormalizationIndex {
         let mut index = NormalizationIndex::new();
         let may_change = |traits| traits | ScalarTraits::MAY_CHANGE;

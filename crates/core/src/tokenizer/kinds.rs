@@ -4,7 +4,7 @@
 //! neither way (numbers, spaces, characters of four bytes, bytes that are no text) is left to the DFA.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use super::known_dfa::{Column, KnownStates};
 use crate::artifact::Pretokenizer;
@@ -27,7 +27,7 @@ impl Kinds {
             (*letters, *rest) = ways.of_last_byte(ways.after(known.all, lead));
         }
         // Many beginnings are alike: what comes after them is looked at once.
-        let mut alike = BTreeMap::new();
+        let mut alike: Vec<(Option<Column>, (u64, u64))> = Vec::new();
         let of_lead = kinds.letters.three.chunks_mut(TAILS).zip(kinds.rest.three.chunks_mut(TAILS));
         for (lead, (letters, rest)) in (0xE0..).zip(of_lead) {
             let first = ways.after(known.all, lead);
@@ -35,7 +35,12 @@ impl Kinds {
                 // What is shorter in two bytes is no character in three.
                 if (lead, second) >= (0xE0, 0xA0) {
                     let column = first.and_then(|column| ways.after(column, second));
-                    (*letters, *rest) = *alike.entry(column).or_insert_with(|| ways.of_last_byte(column));
+                    let known = alike.iter().find(|(known, _)| *known == column).map(|&(_, found)| found);
+                    let found = known.unwrap_or_else(|| ways.of_last_byte(column));
+                    if known.is_none() {
+                        alike.push((column, found));
+                    }
+                    (*letters, *rest) = found;
                 }
             }
         }

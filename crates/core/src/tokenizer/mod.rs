@@ -99,6 +99,7 @@ pub struct Tokenizer<'a> {
 
 impl<'a> Tokenizer<'a> {
     /// The tokenizer of an artifact.
+    #[inline(never)]
     pub fn new<B: AsRef<[u8]>>(artifact: &'a Artifact<B>) -> Self {
         Self {
             vocabulary: artifact.vocabulary(),

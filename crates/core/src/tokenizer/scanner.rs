@@ -14,6 +14,8 @@ use crate::artifact::pretokenizer::State;
 /// Bits of an entry for the beginning of a row: 65,535 states of 257 symbols are below 2^25, and an accept has 7.
 const ROW_BITS: u32 = 25;
 const ROW: u32 = (1 << ROW_BITS) - 1;
+/// Entries that are made in one call.
+const ENTRIES_AT_A_TIME: usize = 1 << 11;
 
 /// Rows of entries, one entry for each byte class and one for the end of input. Row 0 is that of the dead state.
 pub(crate) struct Scanner {
@@ -51,6 +53,7 @@ pub(crate) struct TooLong;
 
 impl Scanner {
     /// The table of a checked DFA.
+    #[inline(never)]
     pub(crate) fn new(dfa: &Pretokenizer<'_>) -> Self {
         let accept = dfa.accept();
         // 16 bits of a state and 9 of a width; the checks keep an accept within 7 bits.
@@ -59,10 +62,15 @@ impl Scanner {
             let accept = accept.get(usize::from(state)).copied().unwrap_or(0);
             (u32::from(state) * width) | (u32::from(accept) << ROW_BITS)
         };
+        let mut table = Vec::with_capacity(dfa.targets().len());
+        let mut entries = dfa.targets().map(entry);
+        while entries.len() > 0 {
+            append_some(&mut table, &mut entries);
+        }
         let row = |state: State| state.index() * dfa.width();
         Self {
             class_of_byte: dfa.class_of_byte(),
-            table: dfa.targets().map(entry).collect(),
+            table,
             start: dfa.width(),
             end_of_input: dfa.width() - 1,
             words: KnownStates::of(dfa).map(|known| Words {
@@ -211,6 +219,13 @@ impl Words {
         let rest = text.get(progress.at..).unwrap_or_default();
         rest.first().is_some_and(|byte| byte.is_ascii() || self.kinds.first_of_rest(rest) > 0)
     }
+}
+
+/// Append the next entries: of more than a hundred thousand so many that better code of this comes to be used
+/// (`artifact/vocabulary.rs`).
+#[inline(never)]
+fn append_some(table: &mut Vec<u32>, entries: &mut impl Iterator<Item = u32>) {
+    table.extend(entries.take(ENTRIES_AT_A_TIME));
 }
 
 #[inline]

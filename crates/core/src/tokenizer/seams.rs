@@ -6,8 +6,10 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::artifact::Vocabulary;
+use crate::ids::TokenId;
 
 /// 2^20 bits for the pairs of scalar values; of Qwen3's 23,193 pairs beyond ASCII few share one.
 const PAIR_BITS: u32 = 20;
@@ -23,11 +25,18 @@ pub(crate) struct Seams {
 impl Seams {
     pub(crate) fn new(vocabulary: Vocabulary<'_>) -> Self {
         let mut seams = Self { pairs: vec![0; 1 << (PAIR_BITS - 6)], edges: vec![0; 1 << 10] };
-        // Between two ASCII characters no seam is looked for: nearly all of their pairs stand in some token.
-        for token in vocabulary.ids().map(|id| vocabulary.token(id)).filter(|token| !token.is_ascii()) {
-            seams.note(token);
+        for stretch in vocabulary.stretches() {
+            seams.note_all(stretch, vocabulary);
         }
         seams
+    }
+
+    /// Note the entries of a stretch. Between two ASCII characters no seam is looked for: nearly all of their pairs stand in some token.
+    #[inline(never)]
+    fn note_all(&mut self, stretch: Range<u32>, vocabulary: Vocabulary<'_>) {
+        for token in stretch.map(|id| vocabulary.token(TokenId::new(id))).filter(|token| !token.is_ascii()) {
+            self.note(token);
+        }
     }
 
     /// Note what an entry has next to each other, before each of its bytes that is no tail byte.
