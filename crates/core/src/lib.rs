@@ -9,6 +9,7 @@ extern crate std;
 
 mod artifact;
 mod by_place;
+mod character_set;
 mod error;
 mod error_code;
 mod findings;

@@ -1,4 +1,4 @@
-//! Runs of letters, sixteen bytes at a time. By `lanes` where there are some.
+//! Runs of letters and of ASCII, sixteen bytes at a time. By `lanes` where there are some.
 
 /// Bytes of a block.
 const BLOCK: usize = 16;
@@ -16,6 +16,41 @@ pub fn leading_letters(text: &[u8]) -> usize {
         }
     }
     at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_alphabetic()).count()
+}
+
+/// How many of the first bytes of `text` are ASCII.
+#[inline]
+#[must_use]
+pub fn leading_ascii(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        let ascii = ascii_of_block(block);
+        at += ascii;
+        if ascii < BLOCK {
+            return at;
+        }
+    }
+    at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
+}
+
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+#[inline]
+fn ascii_of_block(block: &[u8; BLOCK]) -> usize {
+    use crate::lanes::{load, top_bits};
+    top_bits(load(block)).trailing_zeros() as usize
+}
+
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+#[inline]
+fn ascii_of_block(block: &[u8; BLOCK]) -> usize {
+    ascii_of_words(block)
+}
+
+/// The same by a number of sixteen bytes.
+#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
+fn ascii_of_words(block: &[u8; BLOCK]) -> usize {
+    const TOP: u128 = u128::from_le_bytes([0x80; BLOCK]);
+    ((u128::from_le_bytes(*block) & TOP).trailing_zeros() / 8) as usize
 }
 
 #[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
@@ -46,25 +81,6 @@ fn letters_of_words(block: &[u8; BLOCK]) -> usize {
     (others.trailing_zeros() / 8) as usize
 }
 
-/// Whether all bytes are ASCII. In WebAssembly the standard library takes four bytes at a time.
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
-#[inline]
-#[must_use]
-pub fn is_ascii(text: &[u8]) -> bool {
-    use crate::lanes::{load, top_bits};
-    let mut blocks = text.chunks_exact(BLOCK);
-    let ascii = |block: &[u8]| block.first_chunk().is_some_and(|block| top_bits(load(block)) == 0);
-    blocks.all(ascii) && blocks.remainder().is_ascii()
-}
-
-/// Whether all bytes are ASCII.
-#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
-#[inline]
-#[must_use]
-pub fn is_ascii(text: &[u8]) -> bool {
-    text.is_ascii()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,11 +89,13 @@ mod tests {
     #[test]
     fn every_place_of_a_byte_beyond_ascii_is_seen() {
         for length in 0..100 {
-            assert!(is_ascii(&[0x7F; 100][..length]));
+            assert_eq!(leading_ascii(&[0x7F; 100][..length]), length);
             for place in 0..length {
                 let mut text = [b'a'; 100];
                 text[place] = 0x80;
-                assert!(!is_ascii(&text[..length]), "{place} of {length}");
+                assert_eq!(leading_ascii(&text[..length]), place);
+                let block = text.first_chunk::<BLOCK>().expect("100 bytes");
+                assert_eq!(ascii_of_block(block), ascii_of_words(block));
             }
         }
     }

@@ -17,7 +17,7 @@ mod rows;
 mod x86;
 
 pub use classes::{BLOCK_BYTES, Classes, classes};
-pub use letters::{is_ascii, leading_letters};
+pub use letters::{leading_ascii, leading_letters};
 pub use rows::{BLOCK, plain, survey};
 
 /// Tell the processor that something will be read soon. It changes nothing but how long that takes.

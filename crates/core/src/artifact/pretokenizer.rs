@@ -13,10 +13,9 @@ const MAX_STATES: u32 = 65_535;
 const MAX_CLASSES: u32 = 256;
 
 /// A state of the DFA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct State(u16);
 
-#[cfg(test)]
 impl State {
     pub(crate) fn index(self) -> usize {
         self.0.into()

@@ -128,24 +128,13 @@ impl<'a> Vocabulary<'a> {
         Key::new(self.bytes.get(start..)?, end.wrapping_sub(start))
     }
 
-    /// Append the bytes of the plain token of a number; whether there is one.
+    /// The plain token of a number, sixteen bytes from its first on and how many of them are its own; `None` where there is no such
+    /// token, or it is longer.
     #[inline]
-    pub(crate) fn append(&self, number: u32, out: &mut Vec<u8>) -> bool {
-        if number >= self.count {
-            return false;
-        }
-        let place = number as usize;
-        let (start, end) =
-            (u32_at(self.offsets, place).unwrap_or(0) as usize, u32_at(self.offsets, place + 1).unwrap_or(0) as usize);
-        let length = end - start;
-        // Most tokens are short: sixteen bytes are one instruction, and those that are too many are taken back.
-        if let Some(sixteen) = self.bytes.get(start..start + 16).filter(|_| length <= 16) {
-            out.extend_from_slice(sixteen);
-            out.truncate(out.len() - (16 - length));
-        } else {
-            out.extend_from_slice(self.bytes.get(start..end).unwrap_or_default());
-        }
-        true
+    pub(crate) fn sixteen(&self, number: u32) -> Option<(&'a [u8; 16], usize)> {
+        let (start, end) = self.bounds(self.id(number)?)?;
+        let length = end.wrapping_sub(start);
+        self.bytes.get(start..)?.first_chunk().filter(|_| length <= 16).map(|sixteen| (sixteen, length))
     }
 
     /// The plain token of a number.

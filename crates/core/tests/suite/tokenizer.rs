@@ -35,6 +35,30 @@ fn known_ids() {
 }
 
 #[test]
+fn pieces_end_where_they_can_be_encoded_apart() {
+    let artifact = embedded();
+    let tokenizer = Tokenizer::new(&artifact);
+    let ends = |text: &str| tokenizer.piece_ends(text.as_bytes(), &scratch()).expect("no piece is too long");
+    assert_eq!(ends(""), []);
+    assert_eq!(ends("it's 12,  naïve\r\n\n x"), [2, 4, 5, 6, 7, 8, 9, 16, 19, 21]);
+    let mut random = Random(7);
+    for _ in 0..200 {
+        let text: Vec<u8> = (0..random.below(60)).map(|_| *random.choice(b"ab1 \r\n'S,\xc3\xa9\xff\xe4")).collect();
+        let mut start = 0;
+        let mut apart = Vec::new();
+        for end in tokenizer.piece_ends(&text, &scratch()).expect("no piece is too long") {
+            assert!(end > start, "a piece of {text:?} is empty");
+            apart.extend(encoded(&tokenizer, &text[start..end], Profile::Contract));
+            start = end;
+        }
+        assert_eq!((start, apart), (text.len(), encoded(&tokenizer, &text, Profile::Contract)), "{text:?}");
+    }
+    let short = slm2_core::Scratch::new(256).expect("it is within the limits");
+    let refused = tokenizer.piece_ends(&[&b"x "[..], &[b'a'; 300]].concat(), &short).expect_err("it is too long");
+    assert_eq!(refused.fields, int_fields([("start", 1), ("limit", 256)]));
+}
+
+#[test]
 fn text_cannot_become_a_special_token() {
     let artifact = embedded();
     let tokenizer = Tokenizer::new(&artifact);
@@ -161,6 +185,29 @@ fn decode_and_its_refusals() {
         let fields = int_fields([("position", 2), ("id", id.into()), ("limit", 265)]);
         assert_eq!((refused.code.as_str(), refused.fields), ("token_id_out_of_range", fields));
         assert_eq!(tokenizer.token_bytes(id).unwrap_err().code.as_str(), "token_id_out_of_range");
+    }
+}
+
+/// More bytes than are gathered at once, of short tokens, long ones and special ones, whose places differ each time.
+#[test]
+fn decoding_is_one_id_after_the_other() {
+    const SEED: u64 = 131;
+    let artifact = embedded();
+    let tokenizer = Tokenizer::new(&artifact);
+    let long: Vec<u32> = (0..artifact.vocabulary_size())
+        .filter(|&id| tokenizer.token_bytes(id).is_ok_and(|bytes| bytes.len() > 15))
+        .collect();
+    let mut random = Random(SEED);
+    for round in 0..200 {
+        let ids: Vec<u32> = (0..random.below(3000))
+            .map(|_| match random.below(20) {
+                0 => long[random.below(long.len())],
+                1 => 151_643 + u32::try_from(random.below(26)).unwrap(),
+                _ => u32::try_from(random.below(151_643)).unwrap(),
+            })
+            .collect();
+        let expected: Vec<u8> = ids.iter().flat_map(|&id| tokenizer.token_bytes(id).unwrap()).copied().collect();
+        assert_eq!(tokenizer.decode(&ids, SpecialPolicy::Bytes), Ok(expected), "seed {SEED} round {round}");
     }
 }
 
