@@ -43,6 +43,7 @@ __all__ = [
     "SpecialPolicy",
     "TokenRow",
     "Unit",
+    "check_special",
     "integer_id",
     "integer_ids",
     "native_reason",
@@ -354,14 +355,17 @@ class Engine(Protocol):
     def encode_u32(self, data: str | bytes, profile: Profile) -> bytes:
         """The same ids as little-endian u32."""
 
+    def encode_array(self, data: str | bytes, profile: Profile) -> npt.NDArray[np.uint32]:
+        """The same ids as a one-dimensional read-only array."""
+
     def encode_into(self, data: bytes, profile: Profile, out: memoryview) -> int:
         """Write the same ids to the beginning of a writable view of u32; how many they are. ``output_too_small`` says how many."""
 
     def encode_batch(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[list[int]]:
         """The ids of each text, in their order, on as many threads."""
 
-    def encode_batch_u32(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[bytes]:
-        """The same as little-endian u32."""
+    def encode_batch_arrays(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[npt.NDArray[np.uint32]]:
+        """The same as one-dimensional read-only arrays."""
 
     def count(self, data: str | bytes, profile: Profile) -> int:
         """How many ids text has."""
@@ -384,14 +388,17 @@ class Engine(Protocol):
     def encode_trusted(self, data: bytes, profile: Profile) -> list[int]:
         """Ids of text in which the text of a special token is that token."""
 
-    def encode_trusted_u32(self, data: bytes, profile: Profile) -> bytes:
-        """The same ids as little-endian u32."""
+    def encode_trusted_array(self, data: bytes, profile: Profile) -> npt.NDArray[np.uint32]:
+        """The same ids as a one-dimensional read-only array."""
 
     def find_special(self, data: bytes) -> list[tuple[int, int, int]]:
         """``(start, end, id)`` of the texts of special tokens in ``data``: leftmost, longest, not overlapping."""
 
     def decode(self, ids: Sequence[int], special: SpecialPolicy) -> bytes:
-        """The bytes of the tokens one after the other."""
+        """The bytes of the tokens one after the other; ``invalid_type`` with its place where something is no integer."""
+
+    def decode_text(self, ids: Sequence[int], special: SpecialPolicy) -> str:
+        """The text that a stream decoder gives for all of them and ``finish``; refused as there, and as in ``decode``."""
 
     def decode_u32(self, ids: bytes, special: SpecialPolicy) -> bytes:
         """The same from ids as little-endian u32."""
@@ -431,6 +438,17 @@ class Engine(Protocol):
 
     def portable(self, function: PortableFunction, values: bytes) -> bytes:
         """exp, log or log1p of each of some little-endian float64, to compare their bits."""
+
+
+def check_special(special: SpecialPolicy) -> SpecialPolicy:
+    """The policy, where it is one.
+
+    Raises:
+        Slm2Error: ``invalid_value``.
+    """
+    if special not in ("refuse", "skip", "bytes"):
+        raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
+    return special
 
 
 def integer_ids(field: str, ids: Iterable[int]) -> list[int]:

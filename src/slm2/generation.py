@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from slm2.engine import Engine, OfOneProcess, SpecialPolicy
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, check_special
 from slm2.reference.generated_text import EndReason as Reason
 from slm2.reference.generated_text import Limit
 from slm2.reference.sampling.config import WIDTH, SamplingConfig
 from slm2.sampling import Sample, Sampler, Trace
-from slm2.stream import check_special
 
 __all__ = ["Generation", "GenerationResult", "Limit", "Reason", "Step"]
 

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slm2.engine import Engine, OfOneProcess, SpecialPolicy, integer_ids
-from slm2.errors import Slm2Error
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, check_special, integer_ids
 
-__all__ = ["StreamDecoder", "check_special"]
-
-
-def check_special(special: SpecialPolicy) -> SpecialPolicy:
-    """The policy, where it is one.
-
-    Raises:
-        Slm2Error: ``invalid_value``.
-    """
-    if special not in ("refuse", "skip", "bytes"):
-        raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
-    return special
+__all__ = ["StreamDecoder"]
 
 
 class StreamDecoder(OfOneProcess):

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Literal
 
-from slm2.arrays import array_of
 from slm2.artifact import Profile
-from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, integer_id, integer_ids, packed_ids, shown_integer
+from slm2.engine import Engine, OfOneProcess, SpecialPolicy, Unit, check_special, integer_id, integer_ids, packed_ids, shown_integer
 from slm2.errors import Slm2Error
 from slm2.files import EncodedFile, encode_files
 from slm2.incremental import ChunkEncoder, EncodedText
@@ -91,8 +90,8 @@ class Tokenizer(OfOneProcess):
         """The ids of :meth:`encode` as a one-dimensional read-only array of uint32."""
         # As in encode.
         if on_special == "literal" and (type(text) is str or type(text) is bytes):
-            return array_of(self._engine.encode_u32(text, self._profile))
-        return array_of(self._engine.encode_u32(self._checked(text, on_special), self._profile))
+            return self._engine.encode_array(text, self._profile)
+        return self._engine.encode_array(self._checked(text, on_special), self._profile)
 
     def encode_into(self, text: Text, out: Buffer) -> int:
         """Write the ids of :meth:`encode` to the beginning of memory of the caller.
@@ -154,8 +153,7 @@ class Tokenizer(OfOneProcess):
 
     def encode_batch_arrays(self, texts: Iterable[Text], *, threads: int | None = None) -> list[NDArray[numpy.uint32]]:
         """The ids of :meth:`encode_batch` as read-only arrays of uint32."""
-        arrays = self._engine.encode_batch_u32(_texts(texts), self._profile, _thread_count(threads))
-        return [array_of(ids) for ids in arrays]
+        return self._engine.encode_batch_arrays(_texts(texts), self._profile, _thread_count(threads))
 
     def encode_files(
         self, paths: Iterable[str | PathLike[str]], *, threads: int | None = None, progress: bool = False
@@ -192,7 +190,7 @@ class Tokenizer(OfOneProcess):
 
     def encode_trusted_array(self, text: Text) -> NDArray[numpy.uint32]:
         """The ids of :meth:`encode_trusted` as a one-dimensional read-only array of uint32."""
-        return array_of(self._engine.encode_trusted_u32(to_bytes(text), self._profile))
+        return self._engine.encode_trusted_array(to_bytes(text), self._profile)
 
     def find_special(self, text: Text) -> list[Finding]:
         """Where the texts of special tokens stand in ``text``: leftmost, longest, not overlapping."""
@@ -210,12 +208,29 @@ class Tokenizer(OfOneProcess):
         Raises:
             Slm2Error: ``token_id_out_of_range``, ``structural_id``, ``invalid_type``, ``invalid_value``.
         """
-        if special not in ("refuse", "skip", "bytes"):
-            raise Slm2Error("invalid_value", field="special", expected="refuse, skip or bytes", found=repr(special))
+        check_special(special)
+        # As it is: an engine says which of them is no integer.
+        if type(ids) is list:
+            return self._engine.decode(ids, special)
         packed = packed_ids(ids)
         if packed is not None:
             return self._engine.decode_u32(packed, special)
         return self._engine.decode(integer_ids("ids", ids), special)
+
+    def decode_text(self, ids: Iterable[int], *, special: SpecialPolicy) -> str:
+        """The text of the tokens: what a :class:`~slm2.StreamDecoder` gives for all of them, when it has to end there.
+
+        Args:
+            ids: as in :meth:`decode`.
+            special: as in :meth:`decode`.
+
+        Raises:
+            Slm2Error: ``ill_formed_text`` and ``unfinished_text`` where the bytes are not UTF-8: nothing is replaced by U+FFFD;
+                ``token_id_out_of_range``, ``structural_id``, ``invalid_type``, ``invalid_value``.
+        """
+        if type(ids) is list and special in ("refuse", "skip", "bytes"):
+            return self._engine.decode_text(ids, special)
+        return self._engine.decode_text(integer_ids("ids", ids), check_special(special))
 
     def token_bytes(self, token_id: int) -> bytes:
         """Bytes of a plain token, or text of a special one.

@@ -36,6 +36,7 @@ class Broken:
 @pytest.mark.parametrize("make", [list, tuple, iter, np.array, lambda ids: (token_id for token_id in ids), lambda ids: [ids[0], Index()]])
 def test_any_ordered_iterable_of_integers_is_taken(engine, make):
     assert contract(engine).tokenizer.decode(make([1, 2]), special="refuse") == b'"#'
+    assert contract(engine).tokenizer.decode_text(make([1, 2]), special="refuse") == '"#'
     assert contract(engine).stream_decoder(special="bytes").push(make([1, 2])) == '"#'
 
 
@@ -44,6 +45,7 @@ def test_any_ordered_iterable_of_integers_is_taken(engine, make):
 def test_what_is_no_sequence_of_ids_is_refused(engine, ids):
     for call in (
         lambda: contract(engine).tokenizer.decode(ids, special="bytes"),
+        lambda: contract(engine).tokenizer.decode_text(ids, special="bytes"),
         lambda: contract(engine).stream_decoder(special="bytes").push(ids),
     ):
         with pytest.raises(Slm2Error) as caught:
@@ -58,6 +60,9 @@ def test_what_is_no_id_is_refused_with_its_place(engine, wrong):
     tokenizer = contract(engine).tokenizer
     for call, field in (
         (lambda: tokenizer.decode([1, wrong], special="bytes"), "ids[1]"),
+        (lambda: tokenizer.decode((1, wrong), special="bytes"), "ids[1]"),
+        (lambda: tokenizer.decode_text([1, wrong], special="bytes"), "ids[1]"),
+        (lambda: tokenizer.decode_text((1, wrong), special="bytes"), "ids[1]"),
         (lambda: tokenizer.token_bytes(wrong), "token_id"),
     ):
         with pytest.raises(Slm2Error) as caught:
@@ -67,8 +72,28 @@ def test_what_is_no_id_is_refused_with_its_place(engine, wrong):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_error_of_the_callers_own_comes_through(engine):
-    with pytest.raises(ZeroDivisionError):
-        contract(engine).tokenizer.decode([Broken()], special="bytes")
+    for decode in (contract(engine).tokenizer.decode, contract(engine).tokenizer.decode_text):
+        with pytest.raises(ZeroDivisionError):
+            decode([1, Broken()], special="bytes")
+
+
+class Clearing:
+    """An integer that empties the list that it is asked in."""
+
+    def __init__(self, ids: list[object]) -> None:
+        self.ids = ids
+
+    def __index__(self) -> int:
+        self.ids.clear()
+        return 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_list_may_change_while_it_is_read(engine):
+    for decode, expected in ((contract(engine).tokenizer.decode, b'#"'), (contract(engine).tokenizer.decode_text, '#"')):
+        ids: list[object] = [2]
+        ids += [Clearing(ids), 3, 4]
+        assert decode(ids, special="bytes") == expected
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -91,6 +116,7 @@ HUGE = 10**5000  # Python writes no integer of so many digits
     [
         lambda contract, number: contract.tokenizer.token_bytes(number),
         lambda contract, number: contract.tokenizer.decode([number], special="skip"),
+        lambda contract, number: contract.tokenizer.decode_text([1, number], special="skip"),
         lambda contract, number: contract.tokenizer.count_until("a", -abs(number)),
         lambda contract, number: contract.tokenizer.encode_batch(["a"], threads=-abs(number)),
         lambda contract, number: contract.stream_decoder(special="skip").push(number),

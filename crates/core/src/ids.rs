@@ -1,7 +1,8 @@
 //! Numbers that must not be mixed up.
 
-/// An id that has a token in the artifact at hand. Numbers that a caller brings are `u32` until they were looked up.
+/// An id that has a token in the artifact at hand, in memory a `u32`. Numbers that a caller brings are `u32` until they were looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
 pub struct TokenId(u32);
 
 impl TokenId {

@@ -2,24 +2,25 @@
 
 use std::ops::Deref;
 
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 use slm2_core::{Error, ErrorCode, OnSpecial, Profile, SpecialPolicy, Unit, Value};
 
 use crate::errors;
+use crate::integers;
 
 /// Text as Python gives it, without a copy wherever that can be.
-pub(crate) enum Text {
+pub(crate) enum Text<'a> {
     Bytes(PyBackedBytes),
     /// UTF-8 that the `str` keeps.
-    Str(PyBackedStr),
+    Str(&'a str),
     /// Of a `str` with unpaired surrogates, which has no UTF-8 of its own.
     Repaired(String),
 }
 
-impl Deref for Text {
+impl Deref for Text<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -32,9 +33,9 @@ impl Deref for Text {
 }
 
 /// A `str` (decisions D4), or bytes.
-pub(crate) fn text(field: &str, value: &Bound<'_, PyAny>) -> PyResult<Text> {
+pub(crate) fn text<'a>(field: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     let Ok(text) = value.cast::<PyString>() else { return bytes(field, value).map(Text::Bytes) };
-    if let Ok(text) = PyBackedStr::try_from(text.clone()) {
+    if let Ok(text) = text.to_str() {
         return Ok(Text::Str(text));
     }
     // The method of `str`: what a subclass makes of it is not asked.
@@ -94,8 +95,21 @@ pub(crate) struct Ids<'py> {
 
 impl<'py> Ids<'py> {
     pub(crate) fn of_iterable(values: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let mut ids = Self { numbers: Vec::new(), outliers: Vec::new() };
-        let Ok(values) = values.try_iter() else { return Err(not_ids(values, "a sequence of integers")) };
+        Self::within(Vec::new(), values)
+    }
+
+    /// The same in memory that is there, which is empty.
+    pub(crate) fn within(memory: Vec<u32>, values: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let mut ids = Self { numbers: memory, outliers: Vec::new() };
+        // Most ids come in a list, and each is an int: what else stands there is looked at one by one.
+        if let Ok(list) = values.cast_exact::<PyList>() {
+            integers::add_leading(list, &mut ids.numbers);
+            list.iter().skip(ids.numbers.len()).try_for_each(|value| ids.add(&value))?;
+            return Ok(ids);
+        }
+        let Ok(values) = values.try_iter() else {
+            return Err(not_ids("ids", values, "a sequence of integers"));
+        };
         for value in values {
             ids.add(&value?)?;
         }
@@ -108,17 +122,27 @@ impl<'py> Ids<'py> {
         Ok(ids)
     }
 
+    #[inline]
     fn add(&mut self, value: &Bound<'py, PyAny>) -> PyResult<()> {
         let number = match value.extract::<u32>() {
             Ok(number) => number,
-            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-                self.outliers.push((self.numbers.len() as u64, value.call_method0("__index__")?));
-                u32::MAX
-            }
-            Err(_) => return Err(not_ids(value, "integers")),
+            Err(error) => self.unusual(value, error)?,
         };
         self.numbers.push(number);
         Ok(())
+    }
+
+    /// What stands for a value that is no u32.
+    #[cold]
+    fn unusual(&mut self, value: &Bound<'py, PyAny>, error: PyErr) -> PyResult<u32> {
+        let place = self.numbers.len();
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
+            self.outliers.push((place as u64, value.call_method0("__index__")?));
+            return Ok(u32::MAX);
+        }
+        // Another error is one of the caller's own.
+        let typed = error.is_instance_of::<PyTypeError>(value.py());
+        Err(if typed { not_ids(&format!("ids[{place}]"), value, "an integer") } else { error })
     }
 
     /// The exception of an error about these ids, the first of which is at `first` of its sequence.
@@ -133,9 +157,9 @@ impl<'py> Ids<'py> {
     }
 }
 
-fn not_ids(value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+fn not_ids(field: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     match value.get_type().name() {
-        Ok(name) => errors::of_argument("invalid_type", "ids", expected, name),
+        Ok(name) => errors::of_argument("invalid_type", field, expected, name),
         Err(failed) => failed,
     }
 }

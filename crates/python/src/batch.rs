@@ -16,7 +16,7 @@ type Encoded = Result<Vec<TokenId>, Error>;
 pub(crate) fn encode(
     artifact: &PyArtifact,
     scratches: &Scratches,
-    texts: &[Text],
+    texts: &[Text<'_>],
     profile: Profile,
     threads: usize,
 ) -> Result<Vec<Vec<TokenId>>, Error> {

@@ -1,14 +1,16 @@
 //! `NativeEngine`: one opened artifact.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice};
-use slm2_core::{Artifact, Error, Profile, TokenId, Tokenizer};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice, PyString};
+use slm2_core::{Artifact, Error, Profile, SpecialPolicy, StreamDecoder, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
+use crate::arrays;
 use crate::batch;
 use crate::errors;
 use crate::generation::NativeGeneratedText;
@@ -43,13 +45,13 @@ impl NativeEngine {
     fn work<T: Send, R>(
         &self,
         data: &Bound<'_, PyAny>,
-        work: impl FnOnce(Tokenizer<'_>, &[u8], &mut Workshop) -> Result<T, Error> + Send,
+        work: impl FnOnce(&Tokenizer<'_>, &[u8], &mut Workshop) -> Result<T, Error> + Send,
         finish: impl FnOnce(T, &Workshop) -> PyResult<R>,
     ) -> PyResult<R> {
         let py = data.py();
         let text = arguments::text("data", data)?;
         let done = self.scratches.with(|workshop| {
-            let work = || work(Tokenizer::new(&self.artifact), &text, workshop);
+            let work = || work(&Tokenizer::new(&self.artifact), &text, workshop);
             let done = if text.len() < DETACHED { work() } else { py.detach(work) };
             finish(done.map_err(|error| errors::of_core(py, &error, None))?, workshop)
         });
@@ -63,7 +65,7 @@ impl NativeEngine {
         profile: Profile,
         finish: impl FnOnce(&[TokenId]) -> PyResult<R>,
     ) -> PyResult<R> {
-        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let encode = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.encode_into(text, profile, &mut workshop.scratch, &mut workshop.ids)
         };
         self.work(data, encode, |(), workshop| finish(&workshop.ids))
@@ -75,10 +77,38 @@ impl NativeEngine {
         profile: Profile,
         finish: impl FnOnce(&[TokenId]) -> PyResult<R>,
     ) -> PyResult<R> {
-        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let encode = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.encode_trusted(text, profile, &mut workshop.scratch)
         };
         self.work(data, encode, |ids, _| finish(&ids))
+    }
+
+    /// Do something with ids of the caller, and with memory for bytes.
+    fn with_ids<'py, T>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        work: impl FnOnce(&Ids<'py>, &mut Vec<u8>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let done = self.scratches.with(|workshop| {
+            let ids = Ids::within(mem::take(&mut workshop.numbers), ids)?;
+            let done = work(&ids, &mut workshop.bytes);
+            workshop.numbers = ids.numbers;
+            done
+        });
+        done.map_err(|error| errors::of_core(ids.py(), &error, None))?
+    }
+
+    /// Append the bytes of the tokens, without the interpreter's lock where it may take long.
+    fn decode_into(
+        &self,
+        py: Python<'_>,
+        ids: impl ExactSizeIterator<Item = u32> + Send,
+        special: SpecialPolicy,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let short = ids.len() < DETACHED;
+        let decode = || Tokenizer::new(&self.artifact).decode_into(ids, special, bytes);
+        if short { decode() } else { py.detach(decode) }
     }
 
     /// The ids of each text in a form of Python's.
@@ -91,7 +121,8 @@ impl NativeEngine {
     ) -> PyResult<Bound<'py, PyList>> {
         let profile = arguments::profile(profile)?;
         let py = texts.py();
-        let texts = texts.try_iter()?.map(|text| arguments::text("texts", &text?)).collect::<PyResult<Vec<_>>>()?;
+        let texts = texts.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let texts = texts.iter().map(|text| arguments::text("texts", text)).collect::<PyResult<Vec<_>>>()?;
         let done = py.detach(|| batch::encode(&self.artifact, &self.scratches, &texts, profile, threads));
         let lists = done.map_err(|error| errors::of_core(py, &error, None))?;
         PyList::new(py, lists.iter().map(|ids| form(ids)).collect::<PyResult<Vec<_>>>()?)
@@ -180,6 +211,11 @@ impl NativeEngine {
         self.ids(data, arguments::profile(profile)?, |ids| u32_bytes(data.py(), ids))
     }
 
+    /// The same ids as an array of `NumPy`.
+    fn encode_array<'py>(&self, data: &Bound<'py, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.ids(data, arguments::profile(profile)?, |ids| arrays::array(data.py(), ids))
+    }
+
     /// Write the same ids to the beginning of `out`; how many they are.
     fn encode_into(
         &self,
@@ -213,20 +249,20 @@ impl NativeEngine {
         self.batch(texts, profile, threads, |ids| Ok(self.integers.list(texts.py(), ids)?.into_any()))
     }
 
-    /// The same ids as little-endian u32.
-    fn encode_batch_u32<'py>(
+    /// The same ids as arrays of `NumPy`.
+    fn encode_batch_arrays<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         profile: &Bound<'_, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.batch(texts, profile, threads, |ids| Ok(u32_bytes(texts.py(), ids)?.into_any()))
+        self.batch(texts, profile, threads, |ids| arrays::array(texts.py(), ids))
     }
 
     /// How many ids text has.
     fn count(&self, data: &Bound<'_, PyAny>, profile: &Bound<'_, PyAny>) -> PyResult<usize> {
         let profile = arguments::profile(profile)?;
-        let count = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let count = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.count(text, profile, &mut workshop.scratch)
         };
         self.work(data, count, |count, _| Ok(count))
@@ -240,7 +276,7 @@ impl NativeEngine {
         limit: usize,
     ) -> PyResult<Option<usize>> {
         let profile = arguments::profile(profile)?;
-        let count = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let count = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.count_until(text, profile, limit, &mut workshop.scratch)
         };
         self.work(data, count, |count, _| Ok(count))
@@ -254,7 +290,7 @@ impl NativeEngine {
         unit: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<(u32, usize, usize)>> {
         let (profile, unit) = (arguments::profile(profile)?, arguments::unit(unit)?);
-        let encode = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let encode = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             let spans = tokenizer.encode_spans(text, profile, unit, &mut workshop.scratch)?;
             Ok(spans.iter().map(|span| (span.id.get(), span.start, span.end)).collect())
         };
@@ -263,7 +299,7 @@ impl NativeEngine {
 
     /// The byte after each piece of `data`, which is not normalised first.
     fn piece_ends(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let find = |tokenizer: Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+        let find = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
             tokenizer.piece_ends(text, &workshop.scratch)
         };
         self.work(data, find, |ends, _| Ok(ends))
@@ -278,18 +314,18 @@ impl NativeEngine {
         self.trusted_ids(data, arguments::profile(profile)?, |ids| self.integers.list(data.py(), ids))
     }
 
-    /// The same ids as little-endian u32.
-    fn encode_trusted_u32<'py>(
+    /// The same ids as an array of `NumPy`.
+    fn encode_trusted_array<'py>(
         &self,
         data: &Bound<'py, PyAny>,
         profile: &Bound<'_, PyAny>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        self.trusted_ids(data, arguments::profile(profile)?, |ids| u32_bytes(data.py(), ids))
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.trusted_ids(data, arguments::profile(profile)?, |ids| arrays::array(data.py(), ids))
     }
 
     /// `(start, end, id)` of the texts of special tokens in `data`: leftmost, longest, not overlapping.
     fn find_special(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, usize, u32)>> {
-        let find = |tokenizer: Tokenizer<'_>, text: &[u8], _: &mut Workshop| {
+        let find = |tokenizer: &Tokenizer<'_>, text: &[u8], _: &mut Workshop| {
             Ok(tokenizer.find_special(text).iter().map(|found| (found.start, found.end, found.id.get())).collect())
         };
         self.work(data, find, |found, _| Ok(found))
@@ -309,9 +345,33 @@ impl NativeEngine {
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         let py = ids.py();
         let special = arguments::special(special)?;
-        let ids = Ids::of_iterable(ids)?;
-        let bytes = py.detach(|| Tokenizer::new(&self.artifact).decode(&ids.numbers, special));
-        bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| ids.exception(py, &error, 0))
+        self.with_ids(ids, |ids, bytes| {
+            let done = self.decode_into(py, ids.numbers.iter().copied(), special, bytes);
+            done.map(|()| PyBytes::new(py, bytes)).map_err(|error| ids.exception(py, &error, 0))
+        })
+    }
+
+    /// The text of the tokens, which is that of a stream of them all.
+    fn decode_text<'py>(&self, ids: &Bound<'py, PyAny>, special: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = ids.py();
+        let special = arguments::special(special)?;
+        self.with_ids(ids, |ids, bytes| {
+            // A structural id inside a scalar value is refused, which the bytes alone do not show where it has none.
+            let numbers = &ids.numbers;
+            let plain = |&id: &u32| id < self.artifact.vocabulary_size();
+            if special != SpecialPolicy::Skip || numbers.iter().all(plain) {
+                let done = self.decode_into(py, numbers.iter().copied(), special, bytes);
+                if let Some(text) = done.ok().and_then(|()| PyString::from_bytes(py, bytes).ok()) {
+                    return Ok(text);
+                }
+            }
+            let text = py.detach(|| {
+                let mut stream = StreamDecoder::new(special);
+                let text = stream.push(&Tokenizer::new(&self.artifact), numbers)?;
+                stream.finish().map(|()| text)
+            });
+            text.map(|text| PyString::new(py, &text)).map_err(|error| ids.exception(py, &error, 0))
+        })
     }
 
     /// The same from ids as little-endian u32.
@@ -319,14 +379,12 @@ impl NativeEngine {
         let py = ids.py();
         let special = arguments::special(special)?;
         let packed = arguments::bytes("ids", ids)?;
-        let decode = || {
-            let mut bytes = Vec::new();
-            let ids = packed.chunks_exact(4).map(|id| id.iter().rev().fold(0, |id, &byte| id << 8 | u32::from(byte)));
-            Tokenizer::new(&self.artifact).decode_into(ids, special, &mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = if packed.len() < DETACHED { decode() } else { py.detach(decode) };
-        bytes.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error: Error| errors::of_core(py, &error, None))
+        let ids = packed.chunks_exact(4).map(|id| id.first_chunk().map_or(0, |id| u32::from_le_bytes(*id)));
+        let done = self.scratches.with(|workshop| {
+            self.decode_into(py, ids, special, &mut workshop.bytes)?;
+            Ok(PyBytes::new(py, &workshop.bytes))
+        });
+        done.and_then(|bytes| bytes).map_err(|error| errors::of_core(py, &error, None))
     }
 
     /// Bytes of a plain token or text of a special one.

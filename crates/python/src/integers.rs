@@ -1,7 +1,9 @@
 //! Lists of ids.
 
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyInt, PyList};
 use slm2_core::TokenId;
 
@@ -34,3 +36,34 @@ fn integer<'py>(py: Python<'py>, blocks: &[Block], id: u32) -> Bound<'py, PyInt>
     let known = block.and_then(|block| block.get((id % BLOCK) as usize));
     known.map_or_else(|| PyInt::new(py, id), |known| known.bind(py).clone())
 }
+
+/// Append the numbers at the beginning of a list, up to the first that is no `int` or no u32.
+///
+/// Taking ids out of a list is half of what decoding costs. An iterator makes six calls into the interpreter for each of them; this one
+/// makes two, by borrowing what the list holds.
+pub(crate) fn add_leading(list: &Bound<'_, PyList>, numbers: &mut Vec<u32>) {
+    let length = list.len();
+    numbers.reserve(length);
+    with_critical_section(list, || {
+        numbers.extend((0..length).map_while(|place| number_at(list, place)));
+    });
+}
+
+/// The number at a place of a list that nobody else changes meanwhile.
+fn number_at(list: &Bound<'_, PyList>, place: usize) -> Option<u32> {
+    let place = ffi::Py_ssize_t::try_from(place).ok()?;
+    // SAFETY: the interpreter's lock, and where there is none that of the list, is held from here to the end of the block, so that the
+    // list keeps what is borrowed of it: neither function gives the lock away or runs code of Python's. The first answers null for a
+    // place that the list does not have, the second an error for what is no int; both errors are taken below.
+    let number = unsafe {
+        let item = ffi::PyList_GetItem(list.as_ptr(), place);
+        if item.is_null() { FAILED } else { ffi::PyLong_AsUnsignedLong(item) }
+    };
+    if number == FAILED {
+        drop(PyErr::take(list.py()));
+    }
+    u32::try_from(number).ok().filter(|_| number != FAILED)
+}
+
+/// What the interpreter answers where there is no number. It is no id either, where it has 32 bits.
+const FAILED: std::ffi::c_ulong = std::ffi::c_ulong::MAX;

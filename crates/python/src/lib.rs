@@ -4,11 +4,14 @@
 //! the interpreter's lock. A panic would become Python's `PanicException`, but the core has no path to one.
 
 mod arguments;
+mod arrays;
 mod batch;
 mod engine;
 mod errors;
 mod generation;
 mod integers;
+#[cfg(target_os = "linux")]
+mod large_pages;
 mod prompt;
 mod reply;
 mod sampler;
@@ -20,6 +23,10 @@ mod text;
 mod values;
 
 use pyo3::prelude::pymodule;
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: large_pages::LargePages = large_pages::LargePages;
 
 // Nothing here relies on the interpreter's lock: what is shared is immutable or behind a lock of its own.
 #[pymodule(gil_used = false)]

@@ -146,8 +146,8 @@ class _Ours(Subject):
         return self._tokenizer.encode_batch_arrays(texts, threads=threads)
 
     def decode(self, ids: list[int]) -> str:
-        data: bytes = self._tokenizer.decode(ids, special="bytes")
-        return data.decode("utf-8")
+        text: str = self._tokenizer.decode_text(ids, special="bytes")
+        return text
 
 
 @_subject("slm2")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from slm2.reference.session_checkpoint import restored, saved
 from slm2.reference.stream import ReferenceStream
 from slm2.reference.tokenizer import Settings, Special, Unit
 from slm2.reference.utf8 import to_utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # See :mod:`slm2.engine`, which this layer does not know.
 ReplyRow = tuple[str, str, list[int], str, str, str]
@@ -197,6 +201,9 @@ class ReferenceEngine:
     def encode_u32(self, data: str | bytes, profile: Profile) -> bytes:
         return integer_bytes("I", self.encode(data, profile))
 
+    def encode_array(self, data: str | bytes, profile: Profile) -> NDArray[np.uint32]:
+        return _array(self.encode(data, profile))
+
     def encode_into(self, data: bytes, profile: Profile, out: memoryview) -> int:
         ids = self.encode(data, profile)
         if len(ids) > len(out):
@@ -208,8 +215,8 @@ class ReferenceEngine:
     def encode_batch(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[list[int]]:  # noqa: ARG002  (one does)
         return [self.encode(data, profile) for data in texts]
 
-    def encode_batch_u32(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[bytes]:  # noqa: ARG002
-        return [self.encode_u32(data, profile) for data in texts]
+    def encode_batch_arrays(self, texts: Sequence[str | bytes], profile: Profile, threads: int) -> list[NDArray[np.uint32]]:  # noqa: ARG002
+        return [self.encode_array(data, profile) for data in texts]
 
     def count(self, data: str | bytes, profile: Profile) -> int:
         return len(self.encode(data, profile))
@@ -231,8 +238,8 @@ class ReferenceEngine:
     def encode_trusted(self, data: bytes, profile: Profile) -> list[int]:
         return tokenizer.encode_trusted(self._settings(profile), data)
 
-    def encode_trusted_u32(self, data: bytes, profile: Profile) -> bytes:
-        return integer_bytes("I", self.encode_trusted(data, profile))
+    def encode_trusted_array(self, data: bytes, profile: Profile) -> NDArray[np.uint32]:
+        return _array(self.encode_trusted(data, profile))
 
     def chunks(self, profile: Profile) -> ReferenceChunks:
         return ReferenceChunks(self._settings(profile))
@@ -244,7 +251,13 @@ class ReferenceEngine:
         return tokenizer.find_special(self._artifact, data)
 
     def decode(self, ids: Sequence[int], special: Special) -> bytes:
-        return tokenizer.decode(self._artifact, ids, special)
+        return tokenizer.decode(self._artifact, _integers(ids), special)
+
+    def decode_text(self, ids: Sequence[int], special: Special) -> str:
+        stream = ReferenceStream(self._artifact, special)
+        text = stream.push(_integers(ids))
+        stream.finish()
+        return text
 
     def decode_u32(self, ids: bytes, special: Special) -> bytes:
         return self.decode(integers("I", ids), special)
@@ -295,6 +308,22 @@ class ReferenceEngine:
     def portable(self, function: PortableFunction, values: bytes) -> bytes:
         apply = {"exp": portable_math.exp, "log": portable_math.log, "log1p": portable_math.log1p}[function]
         return apply(np.frombuffer(values, "<f8")).astype("<f8").tobytes()
+
+
+def _array(ids: list[int]) -> NDArray[np.uint32]:
+    return np.frombuffer(np.array(ids, np.uint32).tobytes(), np.uint32)
+
+
+def _integers(ids: Sequence[int]) -> list[int]:
+    return [_integer(position, token_id) for position, token_id in enumerate(ids)]
+
+
+def _integer(position: int, token_id: int) -> int:
+    try:
+        return operator.index(token_id)
+    except TypeError:
+        found = type(token_id).__name__
+        raise Slm2Error("invalid_type", field=f"ids[{position}]", expected="an integer", found=found) from None
 
 
 def _bytes(data: str | bytes) -> bytes:

@@ -7,6 +7,8 @@ mod clause_cache;
 mod decode;
 mod found;
 mod key;
+mod kinds;
+mod known_dfa;
 mod learn;
 mod merge;
 mod normalize;
@@ -35,6 +37,7 @@ use normalize::{Normalized, Normalizer, Segment};
 use sink::{Collect, Count, Fill, Sink};
 
 pub use chunks::{ChunkEncoder, GrowingText, Growth};
+use decode::Gathered;
 pub(crate) use decode::Meaning;
 pub use decode::SpecialPolicy;
 pub(crate) use key::{Key, SHORT, hash_of};
@@ -96,6 +99,7 @@ pub struct Tokenizer<'a> {
 
 impl<'a> Tokenizer<'a> {
     /// The tokenizer of an artifact.
+    #[inline(never)]
     pub fn new<B: AsRef<[u8]>>(artifact: &'a Artifact<B>) -> Self {
         Self {
             vocabulary: artifact.vocabulary(),
@@ -243,10 +247,10 @@ impl<'a> Tokenizer<'a> {
         let before = bytes.len();
         // Four bytes a token is usual; what is more makes the memory grow.
         bytes.reserve(4 * ids.size_hint().0);
-        for (position, id) in (0..).zip(ids) {
-            if self.vocabulary.append(id, bytes) {
-                continue;
-            }
+        let mut gathered = Gathered::default();
+        let mut ids = (0..).zip(ids);
+        while let Some((position, id)) = gathered.take_while(&mut ids, |id| self.vocabulary.sixteen(id)) {
+            gathered.flush(bytes);
             match self.meaning(position, id).and_then(|meaning| meaning.bytes(position, id, special)) {
                 Ok(text) => bytes.extend_from_slice(text),
                 Err(error) => {
@@ -255,6 +259,7 @@ impl<'a> Tokenizer<'a> {
                 }
             }
         }
+        gathered.flush(bytes);
         Ok(())
     }
 

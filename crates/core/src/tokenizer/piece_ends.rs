@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::normalize::too_long;
+use super::scanner::TooLong;
 use super::{Scratch, Tokenizer};
 use crate::error::Error;
 
@@ -16,10 +17,8 @@ impl Tokenizer<'_> {
         let mut start = 0;
         while let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) {
             let mut progress = self.scanner.begin();
-            let decided = self.scanner.decide(rest, &mut progress);
-            if progress.looked_at() > scratch.max_pretoken {
-                return Err(too_long(start, scratch.max_pretoken));
-            }
+            let decided = self.scanner.decide(rest, &mut progress, scratch.max_pretoken);
+            let decided = decided.map_err(|TooLong| too_long(start, scratch.max_pretoken))?;
             let length = decided.unwrap_or_else(|| self.scanner.end_of_input(progress));
             start += length.clamp(1, rest.len());
             ends.push(start);

@@ -188,6 +188,29 @@ fn decode_and_its_refusals() {
     }
 }
 
+/// More bytes than are gathered at once, of short tokens, long ones and special ones, whose places differ each time.
+#[test]
+fn decoding_is_one_id_after_the_other() {
+    const SEED: u64 = 131;
+    let artifact = embedded();
+    let tokenizer = Tokenizer::new(&artifact);
+    let long: Vec<u32> = (0..artifact.vocabulary_size())
+        .filter(|&id| tokenizer.token_bytes(id).is_ok_and(|bytes| bytes.len() > 15))
+        .collect();
+    let mut random = Random(SEED);
+    for round in 0..200 {
+        let ids: Vec<u32> = (0..random.below(3000))
+            .map(|_| match random.below(20) {
+                0 => long[random.below(long.len())],
+                1 => 151_643 + u32::try_from(random.below(26)).unwrap(),
+                _ => u32::try_from(random.below(151_643)).unwrap(),
+            })
+            .collect();
+        let expected: Vec<u8> = ids.iter().flat_map(|&id| tokenizer.token_bytes(id).unwrap()).copied().collect();
+        assert_eq!(tokenizer.decode(&ids, SpecialPolicy::Bytes), Ok(expected), "seed {SEED} round {round}");
+    }
+}
+
 /// What was encoded before stays in a scratch and must not show. Words of many scripts, over and over, in another order each time.
 #[test]
 fn a_used_scratch_gives_the_ids_of_a_fresh_one() {
