@@ -6,9 +6,9 @@ python tools/build_wasm.py --small          the plain one with a library of its 
 
 The shared one needs a standard library that is compiled with atomics, which no toolchain has ready. So its compiler is unpacked from
 Debian's packages into .cache/wasm-toolchain (rustc-web; nothing is installed, nothing else on the machine changes), and the library is
-built from its source; the plain one is built like that too where rustup has no target for it. What is built like that is made smaller afterwards by Binaryen's wasm-opt, from
-Debian's packages too. Elsewhere than on Debian and its kin: `rustup component add rust-src` and the flags that this file gives cargo.
-Nowhere is relaxed SIMD asked for, nor fast arithmetic: either would allow other bits.
+built from its source; the plain one is built like that too where rustup has no target for it. What is built like that is made smaller
+afterwards by Binaryen's wasm-opt, from Debian's packages too. Elsewhere than on Debian and its kin: `rustup component add rust-src` and
+the flags that this file gives cargo. Nowhere is relaxed SIMD asked for, nor fast arithmetic: either would allow other bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The native engine over the texts of node.mjs, as measure.js measures: JSON of texts on standard input, JSON of rates on standard output."""
+"""The native engine over the texts of node.mjs, as measure.js measures: texts on standard input, rates on standard output, both JSON."""
 
 from __future__ import annotations
 

@@ -74,12 +74,13 @@ test('vite bundles it, its worker and its data', { timeout: 60_000 }, async () =
   }
 });
 
-test('the modules do not grow unseen', async () => {
-  // The goal is 400 kB, 200 kB gzipped, and is missed: docs/performance.md has what was tried. This only tells when they grow.
-  for (const name of ['slm2.wasm', 'slm2-shared.wasm']) {
+test('a module as it is published is under 400 kB, 200 kB gzipped', async () => {
+  // The one over shared memory is always built so. The plain one of a checkout may have rustup's library, whose panics have texts.
+  const most = { 'slm2-shared.wasm': [400_000, 200_000], 'slm2.wasm': [560_000, 230_000] };
+  for (const [name, [size = 0, packed = 0]] of Object.entries(most)) {
     const module = await readFile(join(PACKAGE, 'data', name));
-    const [size, packed] = [module.length, gzipSync(module, { level: 9 }).length];
-    assert.ok(size < 680_000 && packed < 280_000, `${name} has ${size} bytes, ${packed} gzipped`);
+    const found = [module.length, gzipSync(module, { level: 9 }).length];
+    assert.ok((found[0] ?? 0) < size && (found[1] ?? 0) < packed, `${name} has ${found[0]} bytes, ${found[1]} gzipped`);
   }
 });
 
