@@ -9,10 +9,12 @@ import re
 from pathlib import Path
 
 import numpy
+import pytest
 
 import documents
 from machine import ROOT
-from slm2.corpus import CorpusOptions, read_shards
+from slm2.contract import Contract
+from slm2.corpus import CorpusOptions, CorpusReport, encode_corpus, read_shards
 from slm2.corpus.storage import Storage
 
 END = 151643
@@ -85,6 +87,13 @@ class StoppingStorage(UnsyncedStorage):
         if not self._count("sync the folder"):
             raise Stopped
         super()._sync_folder()
+
+
+def run_on(storage: type[Storage], contract: Contract, inputs: list[Path], output: Path, chosen: CorpusOptions, **settings) -> CorpusReport:
+    """A run over a folder of the class that is given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("slm2.corpus.run.Storage", storage)
+        return encode_corpus(contract, inputs, output, chosen, **settings)
 
 
 def texts(seed: int, count: int) -> list[str]:

@@ -2,13 +2,13 @@
 
 python tools/build_wasm.py                  both
 python tools/build_wasm.py --only plain     slm2.wasm alone, for which `rustup target add wasm32-unknown-unknown` is enough
-python tools/build_wasm.py --small          the plain one with a library of its own too, as it is published: a quarter smaller
+python tools/build_wasm.py --small          the plain one with a library of its own too, as it is published: a third smaller
 
 The shared one needs a standard library that is compiled with atomics, which no toolchain has ready. So its compiler is unpacked from
 Debian's packages into .cache/wasm-toolchain (rustc-web; nothing is installed, nothing else on the machine changes), and the library is
-built from its source; the plain one is built like that too where rustup has no target for it. Elsewhere than on Debian and its kin:
-`rustup component add rust-src` and the flags that this file gives cargo. Nowhere is relaxed SIMD asked for: it would allow contracted
-arithmetic.
+built from its source; the plain one is built like that too where rustup has no target for it. What is built like that is made smaller afterwards by Binaryen's wasm-opt, from
+Debian's packages too. Elsewhere than on Debian and its kin: `rustup component add rust-src` and the flags that this file gives cargo.
+Nowhere is relaxed SIMD asked for, nor fast arithmetic: either would allow other bits.
 """
 
 from __future__ import annotations
@@ -27,9 +27,15 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = "wasm32-unknown-unknown"
 TOOLCHAIN = ROOT / ".cache" / "wasm-toolchain"
 SOURCES = ROOT / ".cache" / "wasm-sources"
+OPTIMIZER = ROOT / ".cache" / "wasm-optimizer"
 PACKAGE = "slm2-wasm"
 # Shared memory has to name its end when it is made: 1 GiB of addresses, which cost nothing.
 MOST_MEMORY = 1 << 30
+# What is inlined, in units of LLVM: little without a hint, and where a source has one no more than pays for its bytes.
+# docs/performance.md has sizes and speeds by these two.
+INLINING = ("-inline-threshold=5", "-inlinehint-threshold=150")
+# What the compiler emits, which wasm-opt has to be told.
+FEATURES = ("bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext", "simd")
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,8 @@ def flags(kind: Kind, toolchain: Path | None) -> str:
         exported = ("__stack_pointer", "__wasm_init_tls", "__tls_size", "__tls_align", "__tls_base")
         links += ["--shared-memory", "--import-memory", f"--max-memory={MOST_MEMORY}", *(f"--export={name}" for name in exported)]
     small = ["-Zunstable-options", "-Cpanic=immediate-abort"] if toolchain else []
-    return " ".join([f"-C target-feature={features}", *small, *(f"-C link-arg={link}" for link in links), *remapped])
+    inlining = [f"-C llvm-args={setting}" for setting in INLINING]
+    return " ".join([f"-C target-feature={features}", *small, *inlining, *(f"-C link-arg={link}" for link in links), *remapped])
 
 
 def unpack_toolchain() -> None:
@@ -110,8 +117,34 @@ def unpack_toolchain() -> None:
     partial.rename(TOOLCHAIN)
 
 
+def unpack_optimizer() -> None:
+    """Binaryen, with the library that it consists of."""
+    if OPTIMIZER.exists():
+        return
+    partial = OPTIMIZER.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        run("apt-get", "-qq", "download", "binaryen", cwd=folder)
+        for package in folder.glob("*.deb"):
+            unpack(package, partial)
+    partial.rename(OPTIMIZER)
+
+
+def optimize(built: Path, kind: Kind) -> None:
+    """Make a module smaller where it lies; it computes what it did."""
+    unpack_optimizer()
+    features = [f"--enable-{feature}" for feature in (*FEATURES, *(["threads"] if kind.threads else []))]
+    options = ["-Oz", "--strip-debug", "--strip-producers", "--strip-target-features"]
+    libraries = ":".join(str(folder) for folder in OPTIMIZER.glob("usr/lib/*"))
+    environment = {"LD_LIBRARY_PATH": libraries, "BINARYEN_CORES": "2"}
+    run(OPTIMIZER / "usr" / "bin" / "wasm-opt", *features, *options, built, "-o", built, env=environment)
+
+
 def download(folder: Path) -> list[Path]:
-    """The packages, of whichever version the distribution has."""
+    """The packages of the compiler, of whichever version the distribution has."""
     library = dependency("libstd-rust-web-dev", "libstd-rust-web-")
     llvm = dependency(library, "libllvm")
     names = ["rustc-web", "libstd-rust-web-dev", library, "rust-web-src", llvm, llvm.replace("libllvm", "lld-")]
@@ -175,6 +208,8 @@ def build(kind: Kind, *, with_library: bool) -> Path:
     built = folder / TARGET / "wasm" / "slm2_wasm.wasm"
     output = ROOT / "target" / f"{kind.file}.wasm"
     shutil.copy2(built, output)
+    if with_library:
+        optimize(output, kind)
     return output
 
 

@@ -1,9 +1,12 @@
-// The tokenizer of slm2 in Node and in Chromium, beside those of JavaScript and tiktoken's WASM: same texts, same process, ids compared.
+// The tokenizer of slm2 in Node and in Chromium, beside those of JavaScript and tiktoken's WASM: same texts, same process, ids compared. And
+// beside the native engine, in the same run: the slm2 that is installed for a Python.
 //
-//   npm ci --prefix bindings/js && python tools/build_js.py --small && node bench/javascript/node.mjs [--corpus DIR] [--json FILE]
+//   npm ci --prefix bindings/js && python tools/build_js.py --small
+//   node bench/javascript/node.mjs [--corpus DIR] [--json FILE] [--python PYTHON]
 //
-// Prints a table for each host: MB/s of UTF-8 over documents of 2 kB, and ms from bytes at hand to the first id.
+// Prints tables for each host: MB/s of UTF-8 over documents of 2 kB, the same beside native, and ms from bytes at hand to the first id.
 
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -70,6 +73,14 @@ async function subjects(json) {
   ];
 }
 
+/** The native engine over the same texts, measured in the same way. @param {any[]} given */
+function native(given) {
+  const command = [join(ROOT, 'bench', 'javascript', 'native.py')];
+  const { status, stdout, stderr } = spawnSync(argument('--python') ?? 'python3', command, { input: JSON.stringify(given), encoding: 'utf8', maxBuffer: 1 << 26 });
+  if (status !== 0) throw new Error(`native.py ended with ${status}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
 /** In Chromium: a page that vite bundles, with the same measures. @param {any[]} given */
 async function inChromium(given) {
   const { build } = await module('vite/dist/node/index.js');
@@ -110,8 +121,8 @@ async function inChromium(given) {
   }
 }
 
-/** @param {any} result */
-function show({ host, rows, load }) {
+/** @param {any} result @param {any[]} native */
+function show({ host, rows, load }, native) {
   const names = Object.keys(rows[0].rates);
   console.log(`\n${host}: MB/s, documents of 2 kB (* other ids than slm2 in profile publisher)\n`);
   console.log(`| text | ${names.join(' | ')} | slm2 / fastest in JavaScript |\n|---|${'---:|'.repeat(names.length + 1)}`);
@@ -119,6 +130,13 @@ function show({ host, rows, load }) {
     const cells = names.map((name) => `${rates[name].rate.toFixed(1)}${rates[name].same ? '' : '*'}`);
     const best = Math.max(rates['@huggingface/tokenizers'].rate, rates['transformers.js'].rate);
     console.log(`| ${text} | ${cells.join(' | ')} | ${(rates.slm2.rate / best).toFixed(1)} |`);
+  }
+  console.log(`\n${host}: slm2 beside the native engine, MB/s, of texts that come for the first time and of those that came before\n`);
+  console.log(`| text | native, first | slm2, first | ratio | native, again | slm2, again | ratio |\n|---|${'---:|'.repeat(6)}`);
+  for (const [at, { text, fingerprint, rates }] of rows.entries()) {
+    if (native[at].fingerprint !== fingerprint) throw new Error(`${text}: other ids than the native engine`);
+    const pair = (/** @type {'first' | 'rate'} */ name) => `${native[at][name].toFixed(1)} | ${rates.slm2[name].toFixed(1)} | ${(rates.slm2[name] / native[at][name]).toFixed(2)}`;
+    console.log(`| ${text} | ${pair('first')} | ${pair('rate')} |`);
   }
   const ms = (/** @type {any} */ { compile, open, first, all, sha256 }) => `${all.toFixed(1)} ms (compile ${compile.toFixed(1)}, open ${open.toFixed(1)}, first call ${first.toFixed(2)}); SHA-256 in WASM ${sha256.toFixed(1)} ms of it`;
   console.log(`\nbytes at hand to the first id: cold ${ms(load.cold)}; median ${ms(load.median)}`);
@@ -128,9 +146,10 @@ const json = JSON.parse(await readFile(join(ROOT, '.cache', 'publisher', 'tokeni
 const given = await texts();
 const library = await import('../../bindings/js/src/index.js');
 const load = await firstId(library, await readFile(join(PACKAGE, 'data', 'slm2.wasm')), await readFile(join(PACKAGE, 'data', 'qwen3-0.6b.slm2')));
+const beside = native(given);
 const results = [{ host: `Node ${process.versions.node}`, rows: await throughput(await subjects(json), given), load }];
-show(results[0]);
+show(results[0], beside);
 results.push(await inChromium(given));
-show(results[1]);
+show(results[1], beside);
 const file = argument('--json');
-if (file !== undefined) await writeFile(file, `${JSON.stringify(results, null, 1)}\n`);
+if (file !== undefined) await writeFile(file, `${JSON.stringify({ native: beside, results }, null, 1)}\n`);

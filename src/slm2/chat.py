@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from slm2.chat_checkpoint import restored, saved
 from slm2.contract import Contract, load
 from slm2.conversation import Asked, Conversation, RequestConversation, SessionConversation
 from slm2.drawing import drawing
@@ -74,6 +75,49 @@ class Chat:
         self._turn: Turn | None = None
         check_source(self._contract, source, context if request is None else None)
         _check_config(self._contract, config)
+
+    @classmethod
+    def restore(
+        cls,
+        source: LogitsSource | TokenServer,
+        config: SamplingConfig,
+        data: bytes,
+        *,
+        contract: Contract | None = None,
+        context: int = CONTEXT,
+    ) -> Chat:
+        """Go on from a checkpoint of :meth:`save`: what comes is what would have come, the same ids from the same logits.
+
+        Args:
+            source: the model; its cache need hold nothing.
+            config: the one with which the replies were drawn.
+            data: the checkpoint.
+            contract: as for the class.
+            context: as for the class.
+
+        Raises:
+            Slm2Error: ``checkpoint_refused`` where it is none of a chat, was changed, belongs to another artifact, or its replies were
+                drawn with another configuration, and where a server would have to go on from a state of the generator;
+                ``generator_state``; ``json_invalid``; or as the class.
+        """
+        if not isinstance(config, SamplingConfig):
+            raise Slm2Error("invalid_type", field="config", expected="a SamplingConfig", found=type(config).__name__)
+        contract = contract if contract is not None else load(profile=config.profile)
+        session, state = restored(contract, config, data)
+        chat = cls(source, config, contract=contract, session=session, context=context)
+        if state is not None and not isinstance(source, LogitsSource):
+            raise Slm2Error("checkpoint_refused", reason="its generator has drawn, and a server draws by itself")
+        chat._stood = (chat.conversation, state)
+        return chat
+
+    def save(self) -> bytes:
+        """A checkpoint: JSON with that of the session, the configuration and the generator's state. A turn that has not ended is not in it.
+
+        Raises:
+            TypeError: a chat over a request has none; its request says what was said.
+        """
+        session, state = self.session, self.generator_state
+        return saved(session.save(), self.config, state)
 
     @property
     def conversation(self) -> Conversation:

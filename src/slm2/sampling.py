@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from os import PathLike, fsdecode
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slm2.engine import Engine, EngineGenerator, OfOneProcess, integer_id, integer_ids, shown_integer
 from slm2.errors import Slm2Error
+from slm2.logits_arrays import kind_of, mask_of, row_of, widen
+from slm2.presets import PRESETS, STOP_IDS, Preset, config_from_generation_config, config_from_preset
 from slm2.reference.sampling.config import PUBLISHER_STREAM, RNGS, WIDTH, Rng, SamplingConfig
 from slm2.reference.sampling.trace import MOST_LOGITS, Trace, digest
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-    Row = npt.NDArray[np.float32]
 
 __all__ = [
     "PRESETS",
@@ -40,8 +36,6 @@ __all__ = [
     "widen",
 ]
 
-# <|im_end|> and <|endoftext|>: what the publisher's generation_config.json ends a reply with.
-STOP_IDS = (151_645, 151_643)
 _U64 = 2**64 - 1
 
 
@@ -122,8 +116,8 @@ class Sampler(OfOneProcess):
             Slm2Error: ``invalid_type``, ``logits_length``, ``logits_invalid``, ``logits_overflow``, ``logits_excluded``,
                 ``allowed_length``; nothing has changed then.
         """
-        row = _row(logits)
-        mask = allowed if allowed is None or type(allowed) is bytes else _mask(allowed, self.width)
+        row = row_of(logits)
+        mask = allowed if allowed is None or type(allowed) is bytes else mask_of(allowed, self.width)
         if not 0 <= integer_id("top", top) <= self.width:
             raise Slm2Error("invalid_value", field="top", expected=f"an integer from 0 to {self.width}", found=shown_integer(top))
         if self._trace is None:
@@ -215,7 +209,7 @@ def sample_batch(samplers: Sequence[Sampler], logits: Any, *, top: int = 0) -> l
     if not isinstance(samplers, Sequence) or not all(isinstance(sampler, Sampler) for sampler in samplers):
         raise Slm2Error("invalid_type", field="samplers", expected="a sequence of Samplers", found=type(samplers).__name__)
     if not hasattr(type(logits), "__len__") or getattr(logits, "ndim", 1) == 0:
-        raise Slm2Error("invalid_type", field="logits", expected="an array of rows", found=_kind(logits))
+        raise Slm2Error("invalid_type", field="logits", expected="an array of rows", found=kind_of(logits))
     if len(samplers) != len(logits):
         raise Slm2Error("logits_length", found=len(logits), expected=len(samplers))
     return [sampler.sample(row, top=top) for sampler, row in zip(samplers, logits, strict=True)]
@@ -230,148 +224,3 @@ def generator(engine: Engine, rng: Rng, seed: int | str, stream: int | str = 0) 
     profile: Literal["contract", "publisher"] = "publisher" if rng == "mt19937-torch" else "contract"
     config = config_from_preset("thinking", profile=profile, rng=rng, seed=seed, stream=stream, max_tokens=1, stop_ids=())
     return engine.generator(config.rng, config.seed, config.stream)
-
-
-# ---- arrays ----
-
-
-def widen(bits: Any, dtype: Literal["float16", "bfloat16"]) -> Row:  # noqa: ANN401
-    """The float32 values of an array of 16-bit patterns; exact.
-
-    Args:
-        bits: array of uint16, as ``tensor.view(torch.uint16).numpy()`` gives it.
-        dtype: what the patterns are.
-
-    Raises:
-        Slm2Error: ``invalid_type``, ``invalid_value``.
-    """
-    import numpy as np  # noqa: PLC0415
-
-    if not isinstance(bits, np.ndarray) or bits.dtype != np.uint16:
-        raise Slm2Error("invalid_type", field="bits", expected="a numpy.ndarray of uint16", found=_kind(bits))
-    if dtype == "float16":
-        return bits.view(np.float16).astype(np.float32)
-    if dtype != "bfloat16":
-        raise Slm2Error("invalid_value", field="dtype", expected="float16 or bfloat16", found=repr(dtype))
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-def _row(logits: Any) -> Row:  # noqa: ANN401
-    """A contiguous, aligned float32 array in the machine's order: the caller's own where it is one."""
-    import numpy as np  # noqa: PLC0415
-
-    if type(logits) is np.ndarray and logits.dtype == np.float32 and logits.ndim == 1 and logits.flags.forc and logits.flags.aligned:
-        return logits
-    if not isinstance(logits, np.ndarray) or logits.ndim != 1:
-        raise Slm2Error("invalid_type", field="logits", expected="a one-dimensional numpy.ndarray", found=_kind(logits))
-    if logits.dtype.name == "bfloat16":  # of ml_dtypes, which NumPy knows by this name alone
-        return widen(np.ascontiguousarray(logits).view(np.uint16), "bfloat16")
-    if logits.dtype.kind != "f" or logits.dtype.itemsize > 4:
-        raise Slm2Error("invalid_type", field="logits", expected="float32, or float16 or bfloat16, which are widened", found=_kind(logits))
-    return np.require(np.array(logits, np.float32), requirements=["C", "A"])
-
-
-def _mask(allowed: Any, width: int) -> bytes:  # noqa: ANN401
-    """A bit for each id."""
-    import numpy as np  # noqa: PLC0415
-
-    if isinstance(allowed, bytearray | memoryview):
-        return bytes(allowed)
-    if isinstance(allowed, np.ndarray) and allowed.ndim == 1 and allowed.dtype == np.bool_:
-        if allowed.size != width:
-            raise Slm2Error("allowed_length", found=(allowed.size + 7) // 8, expected=(width + 7) // 8)
-        return np.packbits(allowed, bitorder="little").tobytes()
-    if isinstance(allowed, np.ndarray) and allowed.ndim == 1 and allowed.dtype in (np.int32, np.uint32):
-        words, expected = allowed.astype("<u4").tobytes(), (width + 31) // 32 * 4
-        if len(words) != expected:
-            raise Slm2Error("allowed_length", found=len(words), expected=expected)
-        return words[: (width + 7) // 8]
-    expected_kind = "bytes, or a one-dimensional array of bool, int32 or uint32"
-    raise Slm2Error("invalid_type", field="allowed", expected=expected_kind, found=_kind(allowed))
-
-
-def _kind(value: Any) -> str:  # noqa: ANN401
-    """A type for an error, of an array with dtype and dimensions."""
-    if hasattr(value, "dtype") and hasattr(value, "ndim"):
-        return f"{type(value).__name__} of {value.dtype} with {value.ndim} dimensions"
-    return type(value).__name__
-
-
-# ---- the publisher's values ----
-
-
-@dataclass(frozen=True)
-class Preset:
-    """The publisher's values for a way to use the model; ``str`` says what it sets.
-
-    Attributes:
-        name: of the preset.
-        values: fields of :class:`SamplingConfig`.
-    """
-
-    name: str
-    values: Mapping[str, float]
-
-    def __str__(self) -> str:
-        return f"{self.name}: " + ", ".join(f"{field}={value}" for field, value in self.values.items())
-
-
-def _preset(name: str, temperature: float, top_p: float) -> Preset:
-    values = {"temperature": temperature, "top_k": 20, "top_p": top_p, "min_p": 0.0, "repetition_penalty": 1.0}
-    return Preset(name, values)
-
-
-PRESETS: Mapping[str, Preset] = {"thinking": _preset("thinking", 0.6, 0.95), "non-thinking": _preset("non-thinking", 0.7, 0.8)}
-
-
-def config_from_preset(name: str, **explicit: Any) -> SamplingConfig:  # noqa: ANN401  (SamplingConfig checks them)
-    """A configuration with the values of a preset; all that the preset does not set must be given, and what is given goes first.
-
-    >>> print(PRESETS["thinking"])
-    thinking: temperature=0.6, top_k=20, top_p=0.95, min_p=0.0, repetition_penalty=1.0
-
-    Raises:
-        Slm2Error: ``invalid_value``, or what :class:`SamplingConfig` raises.
-    """
-    if not isinstance(name, str) or name not in PRESETS:
-        raise Slm2Error("invalid_value", field="preset", expected=" or ".join(PRESETS), found=repr(name))
-    return SamplingConfig.from_dict({**PRESETS[name].values, **explicit})
-
-
-# Of a generation_config.json: what sets a field here, what says nothing about sampling, and what must be off.
-_TAKEN = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
-_SAYS_NOTHING = {"bos_token_id", "pad_token_id", "do_sample", "transformers_version", "_from_model_config", "max_length", "use_cache"}
-
-
-def config_from_generation_config(path: str | PathLike[str], **explicit: Any) -> SamplingConfig:  # noqa: ANN401
-    """A configuration from a checkpoint's ``generation_config.json``.
-
-    Taken are temperature, top_k, top_p, min_p, repetition_penalty, ``eos_token_id`` as stop_ids and ``max_new_tokens`` as max_tokens. What
-    the file does not say must be given, and what is given goes first.
-
-    Raises:
-        Slm2Error: ``file_unreadable``; ``missing_field`` for what neither the file nor the caller says; ``unknown_field`` for a setting
-            that this sampler does not have; ``invalid_value`` where the file says ``do_sample: false`` and no temperature is given.
-    """
-    if not isinstance(path, str | PathLike):
-        raise Slm2Error("invalid_type", field="path", expected="a path", found=type(path).__name__)
-    name = fsdecode(path)
-    try:
-        values = json.loads(Path(name).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise Slm2Error("file_unreadable", path=name, reason=getattr(error, "strerror", None) or str(error)) from None
-    if not isinstance(values, dict):
-        raise Slm2Error("invalid_type", field=name, expected="object", found=type(values).__name__)
-    known = {*_TAKEN, "eos_token_id", "max_new_tokens", *_SAYS_NOTHING}
-    for key in values:
-        if key not in known:
-            raise Slm2Error("unknown_field", field=key, known=", ".join(sorted(known)))
-    if values.get("do_sample") is False and "temperature" not in explicit:
-        raise Slm2Error("invalid_value", field="do_sample", expected="true, or a temperature from the caller", found="false")
-    read = {key: values[key] for key in _TAKEN if key in values}
-    if "eos_token_id" in values:
-        ids = values["eos_token_id"]
-        read["stop_ids"] = ids if isinstance(ids, list) else [ids]
-    if "max_new_tokens" in values:
-        read["max_tokens"] = values["max_new_tokens"]
-    return SamplingConfig.from_dict({**read, **explicit})

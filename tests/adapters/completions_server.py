@@ -28,6 +28,7 @@ class CompletionsServer(ThreadingHTTPServer):
     Attributes:
         fault: of the next replies; see :meth:`Handler.stream`.
         after: ids that come before the fault.
+        redirect: status and address with which every request is answered, where it is not None.
         requests: bodies of /v1/completions, as they came.
         headers: of questions about the models.
         mistakes: of this file, which no test asked for.
@@ -40,6 +41,7 @@ class CompletionsServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.model, self.tokenizer = model, tokenizer
         self.fault, self.after = "", 0
+        self.redirect: tuple[int, str] | None = None
         self.names = [NAME]
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -65,7 +67,9 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing."""
 
     def do_GET(self) -> None:
-        if self.path == "/v1/models":
+        if self.server.redirect:
+            self.send_elsewhere(*self.server.redirect)
+        elif self.path == "/v1/models":
             self.server.headers.append(dict(self.headers))
             models = [{"id": name, "object": "model", "max_model_len": 40_960} for name in self.server.names]
             self.answer(200, {"object": "list", "data": models})
@@ -74,7 +78,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path == "/tokenize" and self.server.fault != "no tokenize":
+        if self.server.redirect:
+            self.send_elsewhere(*self.server.redirect)
+        elif self.path == "/tokenize" and self.server.fault != "no tokenize":
             ids = self.server.tokenizer.encode(body["prompt"], add_special_tokens=body["add_special_tokens"]).ids
             self.answer(200, {"count": len(ids), "max_model_len": 40_960, "tokens": ids})
         elif self.path == "/v1/completions":
@@ -82,6 +88,12 @@ class Handler(BaseHTTPRequestHandler):
             self.complete(body)
         else:
             self.answer(404, {"error": {"message": "no such route", "code": 404}})
+
+    def send_elsewhere(self, status: int, address: str) -> None:
+        self.send_response(status)
+        self.send_header("Location", address + self.path)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def answer(self, status: int, body: object) -> None:
         data = json.dumps(body).encode()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import openai
 import pytest
@@ -35,7 +38,7 @@ def server() -> Iterator[CompletionsServer]:
 
 @pytest.fixture(autouse=True)
 def sound(server: CompletionsServer) -> Iterator[None]:
-    server.fault, server.after, server.names = "", 0, [NAME]
+    server.fault, server.after, server.names, server.redirect = "", 0, [NAME], None
     server.requests.clear()
     server.closed.clear()
     server.released.clear()
@@ -125,6 +128,14 @@ def test_a_setting_that_no_server_has_is_refused_before_a_request(server: Comple
     assert server.requests == []
 
 
+@pytest.mark.parametrize("wrong", [1.0, 1.5, "1", None])
+def test_a_prompt_of_something_else_than_ids_is_refused_before_a_request(server: CompletionsServer, wrong: object) -> None:
+    with pytest.raises(slm2.Slm2Error) as refused:
+        asked(server).serve(prompt=[*IDS, wrong], config=CONFIG)
+    assert (refused.value.code, refused.value.fields["field"]) == ("invalid_type", f"prompt[{len(IDS)}]")
+    assert server.requests == []
+
+
 @pytest.mark.parametrize(
     ("fault", "code", "fields"),
     [
@@ -163,6 +174,58 @@ def test_what_a_server_does_wrong_is_a_typed_error(
     server.released.set()
     server.fault = ""
     assert ids_of(source.serve(prompt=IDS, config=CONFIG))[0] == greedy
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """Answers whatever comes, and remembers that it came."""
+
+    came: list[str]
+
+    def do_GET(self) -> None:
+        self.came.append(self.path)
+        body = json.dumps({"data": [{"id": NAME}], "tokens": [151_643]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, list[str]]]:
+    """The address of another server, and what was asked of it."""
+    came: list[str] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Elsewhere", (Elsewhere,), {"came": came})) as other:
+        thread = threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{other.server_address[1]}", came
+        other.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_prompt_and_no_key_follows_a_redirect(server: CompletionsServer, elsewhere: tuple[str, list[str]], status: int) -> None:
+    address, came = elsewhere
+    source = asked(server)
+    knowing = OpenAIServer.open(server.url)
+    for place in (address, server.url.removesuffix("/v1")):  # to itself too: it would go round and round
+        server.redirect = (status, place)
+        asking = [
+            ("/v1/completions", lambda: list(source.serve(prompt=IDS, config=CONFIG))),
+            ("/v1/completions", lambda: list(knowing.serve(prompt=IDS, config=CONFIG))),
+            ("/v1/models", lambda: OpenAIServer.open(server.url, api_key="key")),
+            ("/tokenize", lambda: OpenAIServer.open(server.url, model=NAME, api_key="key")),
+        ]
+        for path, ask in asking:
+            with pytest.raises(slm2.Slm2Error) as refused:
+                ask()
+            assert (refused.value.code, refused.value.fields["status"]) == ("server_refused", status)
+            assert refused.value.fields["reason"].endswith(f"that would be {place}{path}")
+    assert came == []
 
 
 def test_nobody_there() -> None:

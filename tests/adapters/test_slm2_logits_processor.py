@@ -199,6 +199,78 @@ def test_generate_may_do_nothing_else(changes: dict[str, Any], field: str) -> No
     assert refusal(lambda: model().generate(**inputs, **(drawing.arguments() | changes))) == field
 
 
+def rows_of(seed: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).normal(0, 3, (3, 151_936)).astype(np.float32))
+
+
+def taken(drawing: Slm2LogitsProcessor, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """The ids after one step, as generate goes on with them."""
+    return torch.cat([input_ids, drawing(input_ids, scores).argmax(-1, keepdim=True)], 1)
+
+
+@pytest.mark.parametrize("profile", ["contract", "publisher"])
+@pytest.mark.parametrize("fails_at", [0, 2])
+@pytest.mark.parametrize("wrong_row", [0, 1, 2])
+def test_after_a_step_that_failed_it_goes_on_exactly_or_not_at_all(profile: str, fails_at: int, wrong_row: int) -> None:
+    contract, inputs = slm2.load(profile=profile), prompts(TEXTS)
+    settings = config(profile=profile, rng="pcg32" if profile == "contract" else "mt19937-torch", stop_ids=())
+    undisturbed, drawing = (processor(contract, [settings] * 3, inputs) for _ in range(2))
+    ids = failing = inputs["input_ids"]
+    for step in range(fails_at):
+        ids, failing = taken(undisturbed, ids, rows_of(step)), taken(drawing, failing, rows_of(step))
+    broken = rows_of(fails_at)
+    broken[wrong_row, 5] = float("nan")
+    with pytest.raises(Slm2Error) as caught:
+        drawing(failing, broken)
+    assert caught.value.code == "logits_invalid"
+    if wrong_row == 0:
+        for step in range(fails_at, 5):
+            ids, failing = taken(undisturbed, ids, rows_of(step)), taken(drawing, failing, rows_of(step))
+        assert drawing.draws == undisturbed.draws
+        return
+    for input_ids in (failing, inputs["input_ids"]):
+        with pytest.raises(Slm2Error) as caught:
+            drawing(input_ids, rows_of(fails_at))
+        assert (caught.value.code, caught.value.fields["reason"]) == (
+            "generation_ended", f"step {fails_at} failed after some of its rows had drawn",
+        )  # fmt: skip
+
+
+def test_an_interrupt_in_the_middle_of_a_step_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = processor(tokenizer().contract, [config()] * 3, inputs := prompts(TEXTS))
+    sample = drawing.samplers[0].sample
+
+    def interrupted(row: np.ndarray) -> None:
+        sample(row)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(drawing.samplers[0], "sample", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            drawing(inputs["input_ids"], rows_of(0))
+    with pytest.raises(Slm2Error) as caught:
+        drawing(inputs["input_ids"], rows_of(0))
+    assert caught.value.code == "generation_ended"
+
+
+def test_a_batch_that_ended_in_error_is_not_gone_on_with_by_a_second_call() -> None:
+    """Of generate, whose prompts are those of the first step again."""
+    drawing = processor(tokenizer().contract, [config()] * 3, inputs := prompts(TEXTS))
+
+    def spoil(_: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        return scores.index_fill(1, torch.tensor([7]), float("nan")) if spoiling else scores
+
+    both = drawing.arguments() | {"logits_processor": LogitsProcessorList([spoil, drawing])}
+    spoiling = True
+    with pytest.raises(Slm2Error, match="NaN"):
+        model().generate(**inputs, **both)
+    spoiling = False
+    model().generate(**inputs, **both)  # the first row was refused: nothing had been drawn
+    other = processor(tokenizer().contract, [config()] * 3, inputs)
+    model().generate(**inputs, **other.arguments())
+    assert drawing.ids == other.ids
+
+
 def test_it_is_of_one_call_and_alone() -> None:
     contract, inputs = tokenizer().contract, prompts(TEXTS[:2])
     drawing, other = (processor(contract, [config()] * 2, inputs) for _ in range(2))

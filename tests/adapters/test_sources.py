@@ -121,6 +121,40 @@ def test_a_step_that_cannot_be_is_refused_and_changes_nothing(
     assert difference(source.logits(keep=2, append=[9]), before) < TOLERANCE
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("keep", "append", "field"),
+    [
+        (1.0, [9], "keep"), (np.float32(1), [9], "keep"), (True, [9], "keep"), ("1", [9], "keep"), (None, [9], "keep"),
+        (3, [9.0], "append[0]"), (3, [9, np.float64(1)], "append[1]"), (3, [9, True], "append"), (3, [np.True_], "append[0]"),
+        (3, [None], "append[0]"), (3, np.array([1.0]), "append[0]"), (3, np.array([[1]]), "append[0]"), (3, "9", "append"),
+        (3, 9, "append"), (3, b"9", "append"), (3, {9}, "append"),
+    ],
+)  # fmt: skip
+def test_what_is_no_integer_is_refused_and_changes_nothing(
+    open_source: Callable, kind: str, keep: object, append: object, field: str
+) -> None:
+    source = open_source(kind)
+    before = np.array(source.logits(keep=0, append=[7, 8, 9]))
+    with pytest.raises(slm2.Slm2Error) as refused:
+        source.logits(keep=keep, append=append)
+    assert (refused.value.code, refused.value.fields["field"]) == ("invalid_type", field)
+    assert difference(source.logits(keep=np.int64(2), append=np.array([9])), before) < TOLERANCE
+
+
+def test_numbers_of_an_opened_model_are_integers(onnx_file: Path, gguf_file: Path) -> None:
+    opening: dict[str, Callable[[], object]] = {
+        "context": lambda: LlamaCppSource.open(gguf_file, context=64.0),
+        "gpu_layers": lambda: LlamaCppSource.open(gguf_file, context=64, gpu_layers=0.5),
+        "threads": lambda: LlamaCppSource.open(gguf_file, context=64, threads=1.0),
+        "threads ": lambda: OnnxSource.open(onnx_file, threads=1.0),
+    }
+    for field, call in opening.items():
+        with pytest.raises(slm2.Slm2Error) as refused:
+            call()
+        assert (refused.value.code, refused.value.fields["field"]) == ("invalid_type", field.strip())
+
+
 @pytest.mark.parametrize("kind", ["onnxruntime", "llama-cpp"])
 def test_a_failure_at_any_call_leaves_an_empty_cache(open_source: Callable, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """The prompt goes in in pieces; each fails once, before and after the library has done its work."""

@@ -43,14 +43,43 @@ def test_a_pipe_has_the_words_alone() -> None:
 
 
 def test_a_checkpoint_goes_on_where_it_was_saved(tmp_path: Path) -> None:
+    """With the words that the chat would have said, had it not been stopped."""
+    file, again = tmp_path / "s.json", tmp_path / "t.json"
+    lines = ("Hi", f"/save {file}", "And then?", f"/save {again}", "Why?")
+    undisturbed = chat("words", "--system", "Be brief.", lines=lines)
+    assert undisturbed.status == 0
+    saved = [file.read_bytes(), again.read_bytes()]
+    first, second, third = said(undisturbed)
+    assert len({first, second, third}) == 3
+    assert said(chat("words", "--session", file, lines=lines[2:])) == [second, third]
+    assert again.read_bytes() == saved[1]
+    assert said(chat("words", "--session", again, lines=lines[4:])) == [third]
+    assert file.read_bytes() == saved[0]
+
+
+def said(result) -> list[str]:
+    """The replies, without what the commands answer."""
+    return [line for line in result.out.decode().splitlines() if not line.startswith("saved to ")]
+
+
+def test_a_checkpoint_under_another_seed_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
-    saved = chat("words", lines=("Hi", f"/save {file}", "And then?"))
-    assert saved.status == 0
-    again = tmp_path / "t.json"
-    assert chat("words", "--session", file, lines=("And then?", f"/save {again}")).status == 0
-    before, after = (slm2.load().restore_session(checkpoint.read_bytes()).messages for checkpoint in (file, again))
-    assert [message["role"] for message in after] == ["user", "assistant", "user", "assistant"]
-    assert after[:2] == before
+    assert chat("words", lines=("Hi", f"/save {file}")).status == 0
+    other = run("chat", "--model", "python:scripted_entry:words", "--preset", "thinking", "--seed", "8", "--session", file, stdin=b"Hi\n")
+    assert (other.status, other.out, other.error["code"]) == (3, b"", "checkpoint_refused")
+    assert "seed was 7, and 8 came" in other.error["message"]
+
+
+def test_a_session_alone_begins_at_the_seed(tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    file.write_bytes(slm2.load().session().save())
+    assert chat("words", "--session", file, lines=("Hi",)).out == chat("words", lines=("Hi",)).out != b""
+
+
+def test_a_system_message_that_nobody_has_answered_is_not_lost_in_a_checkpoint(tmp_path: Path) -> None:
+    refused = chat("words", "--system", "Be brief.", lines=(f"/save {tmp_path / 's.json'}",))
+    assert (refused.status, refused.error["code"], refused.error["found"]) == (3, "invalid_value", "/save")
+    assert not (tmp_path / "s.json").exists()
 
 
 def test_a_request_is_asked_first_and_then_grows() -> None:
@@ -82,6 +111,8 @@ def test_a_checkpoint_says_how_it_was_begun(tmp_path: Path) -> None:
     assert chat("words", lines=("Hi", f"/save {file}")).status == 0
     for options in (("--thinking", "off"), ("--system", "x"), ("--tools", file)):
         assert chat("words", "--session", file, *options).error["code"] == "usage"
+    assert 'profile was "contract"' in chat("words", "--session", file, "--profile", "publisher").error["message"]
+    file.write_bytes(slm2.load().session().save())
     assert chat("words", "--session", file, "--profile", "publisher").error["field"] == "session.profile"
 
 

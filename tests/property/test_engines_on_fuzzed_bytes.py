@@ -71,6 +71,7 @@ def compare(pair: tuple[Engine, Engine], data: bytes, cuts: list[int], profile: 
         "count": lambda engine: engine.count(data, profile),
         "trusted": lambda engine: engine.encode_trusted(data, profile),
         "special": lambda engine: engine.find_special(data),
+        "pieces": lambda engine: engine.piece_ends(data),
         "parts": lambda engine: in_parts(engine, data, cuts, profile),
         "grown": lambda engine: grown(engine, data, cuts, profile),
         **{unit: lambda engine, unit=unit: engine.encode_spans(data, profile, unit) for unit in UNITS},

@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 import slm2
-from corpora import Stopped, StoppingStorage, UnsyncedStorage, folder, options, texts, write_lines
+from corpora import Stopped, StoppingStorage, UnsyncedStorage, folder, options, run_on, texts, write_lines
 from slm2.contract import Contract, embedded
 from slm2.corpus import encode_corpus
 from slm2.corpus.storage import Storage
@@ -35,10 +35,7 @@ def corpus(tmp_path_factory):
 
 
 def run(inputs, output, *, storage=UnsyncedStorage, threads=1, chosen=SKIPPING, contract=CONTRACT):
-    """A run over a folder of the class that is given."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("slm2.corpus.run.Storage", storage)
-        return encode_corpus(contract, inputs, output, chosen, threads=threads)
+    return run_on(storage, contract, inputs, output, chosen, threads=threads)
 
 
 def operations(inputs, output) -> list[str]:
@@ -179,35 +176,25 @@ def test_another_artifact_is_refused(corpus, tmp_path):
     assert error.fields == {"field": "artifact", "expected": CONTRACT.digest, "found": "0" * 64}
 
 
-@pytest.mark.parametrize("digest", [False, True])
-def test_an_input_that_changed_is_refused(tmp_path, digest):
-    chosen = options(batch_bytes=1_000, shard_ids=1_500, input_digest=digest)
-    path = write_lines(tmp_path / "a.txt", texts(3, 40))
-    with pytest.raises(Stopped):
-        run([path], tmp_path / "out", storage=StoppingStorage.at(60), chosen=chosen)
-    data = path.read_bytes()
-    status = path.stat()
-    path.write_bytes(data.replace(b"a", b"b", 1))
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + (0 if digest else 10**9)))
-    error = refusal([path], tmp_path / "out", chosen=chosen)
-    assert (error.code, error.fields["field"]) == ("corpus_differs", f"inputs[0].{'sha256' if digest else 'mtime_ns'}")
-    path.write_bytes(data)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    run([path], tmp_path / "out", chosen=chosen)
-    run([path], tmp_path / "undisturbed", chosen=chosen)
-    assert folder(tmp_path / "out") == folder(tmp_path / "undisturbed")
-
-
-def test_an_input_that_changes_while_it_is_read_is_refused(tmp_path):
-    path = write_lines(tmp_path / "a.txt", texts(3, 400))
-
-    def touch(_done, _all):
-        os.utime(path, ns=(1, 1))
-
-    with pytest.raises(Slm2Error) as caught:
-        encode_corpus(CONTRACT, [path], tmp_path / "out", options(), progress=touch)
-    assert (caught.value.code, caught.value.fields["field"]) == ("corpus_differs", f"the input {path}")
-    assert "manifest.json" not in folder(tmp_path / "out")
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_shard_of_the_same_size_with_other_bytes_is_refused(corpus, tmp_path, ended, threads):
+    inputs, _ = corpus
+    output = tmp_path / "out"
+    if ended:
+        run(inputs, output)
+    else:
+        stopped_before_the_end(inputs, output)
+    for name in ("shard-000000.bin", "shard-000001.offsets"):
+        written = (output / name).read_bytes()
+        (output / name).write_bytes(written[:-1] + bytes([written[-1] ^ 1]))
+        before = folder(output)
+        error = refusal(inputs, output, threads=threads)
+        assert error.code == "corpus_output"
+        assert error.fields["reason"].startswith(f"{name} is not as it was written: its SHA-256 is ")
+        assert folder(output) == before
+        (output / name).write_bytes(written)
+    run(inputs, output)
 
 
 def test_what_no_run_left_there_is_refused_and_kept(corpus, tmp_path):

@@ -100,7 +100,12 @@ impl Context {
 }
 
 /// Do the work of one call.
-pub(crate) unsafe fn call(context: *mut Context, work: impl FnOnce(&mut Context) -> Result<(), Error>) -> Status {
+pub(crate) unsafe fn call(context: *mut Context, mut work: impl FnMut(&mut Context) -> Result<(), Error>) -> Status {
+    unsafe { guarded(context, &mut work) }
+}
+
+/// The same for work of any kind: what surrounds it is compiled once, and not for each function of the header.
+unsafe fn guarded(context: *mut Context, work: &mut dyn FnMut(&mut Context) -> Result<(), Error>) -> Status {
     if context.is_null() || !context.is_aligned() {
         return SLM2_NO_CONTEXT;
     }

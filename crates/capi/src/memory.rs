@@ -1,6 +1,8 @@
 //! Addresses of callers as what Rust works with. Each function trusts what the crate's documentation says of addresses.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::slice;
 
 use slm2_core::Error;
@@ -14,10 +16,10 @@ pub(crate) struct Memory {
 impl Memory {
     /// Zeros; none where there is no memory.
     pub(crate) fn new(length: usize) -> Option<Self> {
-        let (mut words, count) = (Vec::new(), length.div_ceil(8).max(1));
-        words.try_reserve_exact(count).ok()?;
-        words.resize(count, 0);
-        Some(Self { words: words.into_boxed_slice(), length })
+        let layout = Layout::array::<u64>(length.div_ceil(8).max(1)).ok()?;
+        // SAFETY: the layout has a size. What the system gives is zero as it comes, or made so at once.
+        let address = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(unsafe { Self::from_raw(address.as_ptr().cast(), length) })
     }
 
     pub(crate) fn copy(bytes: &[u8]) -> Option<Self> {

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn slm2_assembly_ids(
 }
 
 unsafe fn written(
-    context: *mut Context, assembly: *const Assembly, out: (*mut u8, usize, *mut usize), form: impl FnOnce(&CoreAssembly) -> String,
+    context: *mut Context, assembly: *const Assembly, out: (*mut u8, usize, *mut usize), form: fn(&CoreAssembly) -> String,
 ) -> Status {
     let work = |context: &mut Context| unsafe {
         let text = form(&shared(assembly, "assembly")?.0);

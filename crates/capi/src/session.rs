@@ -154,7 +154,7 @@ pub unsafe extern "C" fn slm2_session_free(session: *mut Session) {
 
 unsafe fn delta(
     context: *mut Context, session: *mut Session, out: (*mut u8, usize, *mut usize),
-    work: impl FnOnce(&mut CoreSession, &Template<'_>, &mut Scratch) -> Result<Delta, Error>,
+    work: &dyn Fn(&mut CoreSession, &Template<'_>, &mut Scratch) -> Result<Delta, Error>,
 ) -> Status {
     let work = |context: &mut Context| unsafe {
         let Session { opened, session } = unique(session, "session")?;
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn slm2_session_extend(
         let messages = unsafe { self::json(messages, messages_length, "messages") }?;
         session.extend(template, messages, thinking, scratch)
     };
-    unsafe { delta(context, session, (json, capacity, length), work) }
+    unsafe { delta(context, session, (json, capacity, length), &work) }
 }
 
 /// Add the reply to the last prompt by its ids: events as of `slm2_reply_push`.
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn slm2_session_reply(
 pub unsafe extern "C" fn slm2_session_settled(
     context: *mut Context, session: *mut Session, json: *mut u8, capacity: usize, length: *mut usize,
 ) -> Status {
-    unsafe { delta(context, session, (json, capacity, length), |session, template, scratch| session.settled(template, scratch)) }
+    unsafe { delta(context, session, (json, capacity, length), &|session, template, scratch| session.settled(template, scratch)) }
 }
 
 /// The same, and the cache holds it from now on.
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn slm2_session_settled(
 pub unsafe extern "C" fn slm2_session_settle(
     context: *mut Context, session: *mut Session, json: *mut u8, capacity: usize, length: *mut usize,
 ) -> Status {
-    unsafe { delta(context, session, (json, capacity, length), CoreSession::settle) }
+    unsafe { delta(context, session, (json, capacity, length), &CoreSession::settle) }
 }
 
 /// A checkpoint: JSON that [`slm2_session_restore`] takes.

@@ -104,10 +104,10 @@ pub unsafe extern "C" fn slm2_reply_free(reply: *mut Reply) {
     unsafe { free(reply) }
 }
 
-unsafe fn said(
-    context: *mut Context, reply: *mut Reply, out: (*mut u8, usize, *mut usize),
-    work: impl FnOnce(&mut ReplyReader, &Template<'_>) -> Result<Vec<ReplyEvent>, Error>,
-) -> Status {
+/// A step of a reader.
+type Reads<'a> = dyn Fn(&mut ReplyReader, &Template<'_>) -> Result<Vec<ReplyEvent>, Error> + 'a;
+
+unsafe fn said(context: *mut Context, reply: *mut Reply, out: (*mut u8, usize, *mut usize), work: &Reads<'_>) -> Status {
     let work = |context: &mut Context| unsafe {
         let reply = unique(reply, "reply")?;
         let events = work(&mut reply.reader, &Template::new(&reply.opened)?)?;
@@ -121,7 +121,7 @@ unsafe fn said(
 pub unsafe extern "C" fn slm2_reply_push(
     context: *mut Context, reply: *mut Reply, ids: *const u32, count: usize, json: *mut u8, capacity: usize, length: *mut usize,
 ) -> Status {
-    unsafe { said(context, reply, (json, capacity, length), |reader, template| reader.push(template, slice(ids, count, "ids")?)) }
+    unsafe { said(context, reply, (json, capacity, length), &|reader, template| reader.push(template, slice(ids, count, "ids")?)) }
 }
 
 /// The end, where no token ended the turn, as the same.
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn slm2_reply_push(
 pub unsafe extern "C" fn slm2_reply_finish(
     context: *mut Context, reply: *mut Reply, json: *mut u8, capacity: usize, length: *mut usize,
 ) -> Status {
-    unsafe { said(context, reply, (json, capacity, length), ReplyReader::finish) }
+    unsafe { said(context, reply, (json, capacity, length), &ReplyReader::finish) }
 }
 
 /// What was said so far as a message for `slm2_render`, in JSON; calls that are none are not in it.

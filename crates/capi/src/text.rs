@@ -36,10 +36,10 @@ pub unsafe extern "C" fn slm2_chunks_free(chunks: *mut Chunks) {
     unsafe { free(chunks) }
 }
 
-unsafe fn chunk_ids(
-    context: *mut Context, chunks: *mut Chunks, out: (*mut u32, usize, *mut usize),
-    work: impl FnOnce(&mut ChunkEncoder, &Tokenizer<'_>, &mut Scratch, &mut Vec<TokenId>) -> Result<(), Error>,
-) -> Status {
+/// A step of an encoder.
+type Encodes<'a> = dyn Fn(&mut ChunkEncoder, &Tokenizer<'_>, &mut Scratch, &mut Vec<TokenId>) -> Result<(), Error> + 'a;
+
+unsafe fn chunk_ids(context: *mut Context, chunks: *mut Chunks, out: (*mut u32, usize, *mut usize), work: &Encodes<'_>) -> Status {
     let work = |context: &mut Context| unsafe {
         let chunks = unique(chunks, "chunks")?;
         let mut ids = Vec::new();
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn slm2_chunks_push(
     context: *mut Context, chunks: *mut Chunks, bytes: *const u8, length: usize, ids: *mut u32, capacity: usize, count: *mut usize,
 ) -> Status {
     unsafe {
-        chunk_ids(context, chunks, (ids, capacity, count), |encoder, tokenizer, scratch, ids| {
+        chunk_ids(context, chunks, (ids, capacity, count), &|encoder, tokenizer, scratch, ids| {
             encoder.push(tokenizer, slice(bytes, length, "bytes")?, scratch, ids)
         })
     }
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn slm2_chunks_push(
 pub unsafe extern "C" fn slm2_chunks_rest(
     context: *mut Context, chunks: *mut Chunks, ids: *mut u32, capacity: usize, count: *mut usize,
 ) -> Status {
-    unsafe { chunk_ids(context, chunks, (ids, capacity, count), |encoder, tokenizer, scratch, ids| encoder.rest(tokenizer, scratch, ids)) }
+    unsafe { chunk_ids(context, chunks, (ids, capacity, count), &|encoder, tokenizer, scratch, ids| encoder.rest(tokenizer, scratch, ids)) }
 }
 
 /// End the text: the ids of what waits.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn slm2_chunks_rest(
 pub unsafe extern "C" fn slm2_chunks_finish(
     context: *mut Context, chunks: *mut Chunks, ids: *mut u32, capacity: usize, count: *mut usize,
 ) -> Status {
-    unsafe { chunk_ids(context, chunks, (ids, capacity, count), ChunkEncoder::finish) }
+    unsafe { chunk_ids(context, chunks, (ids, capacity, count), &ChunkEncoder::finish) }
 }
 
 /// How many bytes wait for what comes after them.

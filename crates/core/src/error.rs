@@ -175,6 +175,7 @@ impl From<String> for Value {
 }
 
 impl From<&str> for Value {
+    #[inline(never)]
     fn from(text: &str) -> Self {
         Self::Text(text.to_string())
     }

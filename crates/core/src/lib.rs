@@ -8,6 +8,8 @@ extern crate alloc;
 extern crate std;
 
 mod artifact;
+mod by_place;
+mod character_set;
 mod error;
 mod error_code;
 mod findings;

@@ -22,7 +22,7 @@ const BYTES_FOR_EACH: usize = 16;
 /// What everything else may take where few pieces come: the tables of the cache as they begin, and what is kept from text to text.
 const CONSTANT: usize = 1 << 20;
 /// The same where there are pieces enough to let the tables of the cache grow to the last.
-const FULL_CACHE: usize = 6 << 20;
+const FULL_CACHE: usize = 9 << 20;
 /// A call for a giant piece gives its memory back in the end, so that it has to ask again: some buffers, which double as they grow.
 const GIANT_ALLOCATIONS: usize = 64;
 

@@ -297,6 +297,14 @@ impl NativeEngine {
         self.work(data, encode, |spans, _| Ok(spans))
     }
 
+    /// The byte after each piece of `data`, which is not normalised first.
+    fn piece_ends(&self, data: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let find = |tokenizer: &Tokenizer<'_>, text: &[u8], workshop: &mut Workshop| {
+            tokenizer.piece_ends(text, &workshop.scratch)
+        };
+        self.work(data, find, |ends, _| Ok(ends))
+    }
+
     /// Ids of text in which the text of a special token is that token.
     fn encode_trusted<'py>(
         &self,

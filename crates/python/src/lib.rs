@@ -10,6 +10,8 @@ mod engine;
 mod errors;
 mod generation;
 mod integers;
+#[cfg(target_os = "linux")]
+mod large_pages;
 mod prompt;
 mod reply;
 mod sampler;
@@ -21,6 +23,10 @@ mod text;
 mod values;
 
 use pyo3::prelude::pymodule;
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: large_pages::LargePages = large_pages::LargePages;
 
 // Nothing here relies on the interpreter's lock: what is shared is immutable or behind a lock of its own.
 #[pymodule(gil_used = false)]

@@ -1,4 +1,4 @@
-//! Which of 64 bytes are letters, digits, blanks: a bit for each byte. Only what the target always has is used: SSE2 on x86-64.
+//! Which of 64 bytes are letters, digits, blanks: a bit for each byte. By `lanes` where there are some.
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 64;
@@ -26,13 +26,13 @@ pub struct Classes {
 #[inline]
 #[must_use]
 pub fn classes(block: &[u8; BLOCK_BYTES]) -> Classes {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
     return of_registers(block);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
     of_bytes(block)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 #[inline]
 fn of_registers(block: &[u8; BLOCK_BYTES]) -> Classes {
     let mut all = Classes::default();
@@ -52,38 +52,25 @@ fn of_registers(block: &[u8; BLOCK_BYTES]) -> Classes {
 }
 
 /// Letters, digits, blanks, newlines, U+0009 to U+000D, apostrophes, and what is not ASCII, in 16 bits each.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 #[inline]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_possible_wrap)] // bits and bytes as they are
 fn of_register(sixteen: &[u8; 16]) -> [u16; 7] {
-    use core::arch::x86_64::{
-        __m128i, _mm_add_epi8, _mm_cmpeq_epi8, _mm_cmplt_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
-        _mm_set1_epi8,
-    };
-    // SAFETY: x86-64 has SSE2, and 16 bytes are read of 16, which needs no alignment.
-    unsafe {
-        let bytes = _mm_loadu_si128(sixteen.as_ptr().cast());
-        let bits = |lanes: __m128i| _mm_movemask_epi8(lanes) as u16;
-        // What is in a range comes to stand at the lowest signed numbers.
-        let within = |lanes: __m128i, first: u8, count: i8| {
-            let moved = _mm_add_epi8(lanes, _mm_set1_epi8(0x80_u8.wrapping_sub(first) as i8));
-            _mm_cmplt_epi8(moved, _mm_set1_epi8(i8::MIN + count))
-        };
-        let is = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
-        [
-            bits(within(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), b'a', 26)),
-            bits(within(bytes, b'0', 10)),
-            bits(is(b' ')),
-            bits(_mm_or_si128(is(b'\n'), is(b'\r'))),
-            bits(within(bytes, b'\t', 5)),
-            bits(is(b'\'')),
-            bits(bytes),
-        ]
-    }
+    use crate::lanes::{either, is, letters, load, top_bits, within};
+    let bytes = load(sixteen);
+    let lanes = [
+        letters(bytes),
+        within(bytes, b'0', 10),
+        is(bytes, b' '),
+        either(is(bytes, b'\n'), is(bytes, b'\r')),
+        within(bytes, b'\t', 5),
+        is(bytes, b'\''),
+        bytes,
+    ];
+    lanes.map(top_bits)
 }
 
 /// The same, one byte after the other.
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
 fn of_bytes(block: &[u8; BLOCK_BYTES]) -> Classes {
     let mut all = Classes::default();
     for (place, byte) in block.iter().enumerate() {

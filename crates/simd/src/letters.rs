@@ -1,4 +1,4 @@
-//! Runs of letters, sixteen bytes at a time. Only what the target always has is used: SSE2 on x86-64.
+//! Runs of letters and of ASCII, sixteen bytes at a time. By `lanes` where there are some.
 
 /// Bytes of a block.
 const BLOCK: usize = 16;
@@ -18,32 +18,56 @@ pub fn leading_letters(text: &[u8]) -> usize {
     at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_alphabetic()).count()
 }
 
-#[cfg(target_arch = "x86_64")]
+/// How many of the first bytes of `text` are ASCII.
 #[inline]
-fn letters_of_block(block: &[u8; BLOCK]) -> usize {
-    use core::arch::x86_64::{
-        _mm_add_epi8, _mm_cmplt_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
-    };
-    /// Letters in lower case come to stand at the lowest signed numbers.
-    const TO_LOWEST: i8 = i8::from_le_bytes([0x80 - b'a']);
-    // SAFETY: x86-64 has SSE2, and 16 bytes are read of a block of 16, which needs no alignment.
-    let others = unsafe {
-        let bytes = _mm_loadu_si128(block.as_ptr().cast());
-        let moved = _mm_add_epi8(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), _mm_set1_epi8(TO_LOWEST));
-        !_mm_movemask_epi8(_mm_cmplt_epi8(moved, _mm_set1_epi8(i8::MIN + 26)))
-    };
-    // The mask has 16 bits: above them all are set.
-    others.trailing_zeros() as usize
+#[must_use]
+pub fn leading_ascii(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        let ascii = ascii_of_block(block);
+        at += ascii;
+        if ascii < BLOCK {
+            return at;
+        }
+    }
+    at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+#[inline]
+fn ascii_of_block(block: &[u8; BLOCK]) -> usize {
+    use crate::lanes::{load, top_bits};
+    top_bits(load(block)).trailing_zeros() as usize
+}
+
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+#[inline]
+fn ascii_of_block(block: &[u8; BLOCK]) -> usize {
+    ascii_of_words(block)
+}
+
+/// The same by a number of sixteen bytes.
+#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
+fn ascii_of_words(block: &[u8; BLOCK]) -> usize {
+    const TOP: u128 = u128::from_le_bytes([0x80; BLOCK]);
+    ((u128::from_le_bytes(*block) & TOP).trailing_zeros() / 8) as usize
+}
+
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+#[inline]
+fn letters_of_block(block: &[u8; BLOCK]) -> usize {
+    use crate::lanes::{letters, load, top_bits};
+    top_bits(letters(load(block))).trailing_ones() as usize
+}
+
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
 #[inline]
 fn letters_of_block(block: &[u8; BLOCK]) -> usize {
     letters_of_words(block)
 }
 
 /// The same by two numbers of eight bytes: in each byte the top bit is set where it is no letter.
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
 fn letters_of_words(block: &[u8; BLOCK]) -> usize {
     const fn each(byte: u8) -> u128 {
         u128::from_le_bytes([byte; BLOCK])
@@ -61,6 +85,20 @@ fn letters_of_words(block: &[u8; BLOCK]) -> usize {
 mod tests {
     use super::*;
     use std::vec::Vec;
+
+    #[test]
+    fn every_place_of_a_byte_beyond_ascii_is_seen() {
+        for length in 0..100 {
+            assert_eq!(leading_ascii(&[0x7F; 100][..length]), length);
+            for place in 0..length {
+                let mut text = [b'a'; 100];
+                text[place] = 0x80;
+                assert_eq!(leading_ascii(&text[..length]), place);
+                let block = text.first_chunk::<BLOCK>().expect("100 bytes");
+                assert_eq!(ascii_of_block(block), ascii_of_words(block));
+            }
+        }
+    }
 
     #[test]
     fn every_form_counts_the_same() {

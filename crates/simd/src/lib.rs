@@ -9,13 +9,15 @@
 extern crate std;
 
 mod classes;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+mod lanes;
 mod letters;
 mod rows;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use classes::{BLOCK_BYTES, Classes, classes};
-pub use letters::leading_letters;
+pub use letters::{leading_ascii, leading_letters};
 pub use rows::{BLOCK, plain, survey};
 
 /// Tell the processor that something will be read soon. It changes nothing but how long that takes.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slm2.adapters.libraries import library
 from slm2.adapters.steps import check_step
+from slm2.engine import integer_id, shown_integer
 from slm2.errors import Slm2Error
 from slm2.logits_source import ModelFacts
 
@@ -76,17 +77,17 @@ class LlamaCppSource:
                 twice as large.
 
         Raises:
-            Slm2Error: ``dependency_missing``; ``file_unreadable``; ``invalid_value``; ``model_unsupported`` where llama.cpp refuses
-                the file, or has no memory for the context.
+            Slm2Error: ``dependency_missing``; ``file_unreadable``; ``invalid_value``; ``invalid_type``; ``model_unsupported`` where
+                llama.cpp refuses the file, or has no memory for the context.
         """
         llama = _llama()
         name = os.fspath(path)
         if not Path(name).is_file():
             raise Slm2Error("file_unreadable", path=name, reason="no such file")
-        if context < 1:
-            raise Slm2Error("invalid_value", field="context", expected="at least 1", found=context)
+        if integer_id("context", context) < 1:
+            raise Slm2Error("invalid_value", field="context", expected="at least 1", found=shown_integer(context))
         settings = llama.llama_model_default_params()
-        settings.n_gpu_layers = gpu_layers
+        settings.n_gpu_layers = integer_id("gpu_layers", gpu_layers)
         model = llama.llama_model_load_from_file(os.fsencode(name), settings)
         if not model:
             raise Slm2Error("model_unsupported", model=name, reason="llama.cpp cannot load it; the logger 'slm2' has its reasons")
@@ -105,14 +106,14 @@ class LlamaCppSource:
         """See :class:`slm2.logits_source.LogitsSource`; float32.
 
         Raises:
-            Slm2Error: ``invalid_value``.
+            Slm2Error: ``invalid_value``, ``invalid_type``.
             RuntimeError: what llama.cpp answers with another status than 0; the cache is empty then.
         """
         import numpy as np  # noqa: PLC0415  (slow to import)
 
         if not self._context:
             raise ValueError("the source is closed")
-        check_step(self._model, held=self._held, keep=keep, append=append)
+        keep, append = check_step(self._model, held=self._held, keep=keep, append=append)
         try:
             self._cut(keep)
             for at in range(0, len(append), _PIECE):
@@ -194,7 +195,7 @@ def _new_context(llama: ModuleType, model: int, name: str, context: int, threads
     settings = llama.llama_context_default_params()
     settings.n_ctx, settings.n_batch, settings.n_ubatch, settings.n_seq_max = context, _PIECE, _PIECE, 1
     if threads is not None:
-        settings.n_threads = settings.n_threads_batch = threads
+        settings.n_threads = settings.n_threads_batch = integer_id("threads", threads)
     kinds = {"float16": llama.GGML_TYPE_F16, "float32": llama.GGML_TYPE_F32}
     if cache not in kinds:
         raise Slm2Error("invalid_value", field="cache", expected=" or ".join(kinds), found=repr(cache))

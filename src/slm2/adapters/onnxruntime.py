@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from slm2.adapters.libraries import library
 from slm2.adapters.model_files import facts_of_directory
 from slm2.adapters.steps import check_step
+from slm2.engine import integer_id
 from slm2.errors import Slm2Error
 from slm2.logits_source import ModelFacts
 
@@ -69,9 +70,9 @@ class OnnxSource:
             threads: of one operator; None leaves it to ONNX Runtime.
 
         Raises:
-            Slm2Error: ``dependency_missing``; ``invalid_value`` for a provider that this build of ONNX Runtime does not have, in whose
-                place it would take the CPU; ``file_unreadable``; ``model_unsupported`` where ONNX Runtime refuses the file, or as
-                the class.
+            Slm2Error: ``dependency_missing``; ``invalid_type``; ``invalid_value`` for a provider that this build of ONNX Runtime does not
+                have, in whose place it would take the CPU; ``file_unreadable``; ``model_unsupported`` where ONNX Runtime refuses the
+                file, or as the class.
         """
         file = Path(path)
         facts = _facts(file)
@@ -82,7 +83,7 @@ class OnnxSource:
                 raise Slm2Error("invalid_value", field="providers", expected=" or ".join(there), found=repr(provider))
         options = runtime.SessionOptions()
         if threads is not None:
-            options.intra_op_num_threads = threads
+            options.intra_op_num_threads = integer_id("threads", threads)
         if not file.is_file():
             raise Slm2Error("file_unreadable", path=str(file), reason="no such file")
         try:
@@ -100,9 +101,9 @@ class OnnxSource:
         """See :class:`slm2.logits_source.LogitsSource`; float32 or float16, as the graph gives them.
 
         Raises:
-            Slm2Error: ``invalid_value``. Whatever ONNX Runtime raises goes through, and the cache is empty then.
+            Slm2Error: ``invalid_value``, ``invalid_type``. Whatever ONNX Runtime raises goes through, and the cache is empty then.
         """
-        check_step(self._model, held=self._held, keep=keep, append=append)
+        keep, append = check_step(self._model, held=self._held, keep=keep, append=append)
         try:
             self._cut(keep)
             begin = (len(append) - 1) // _PIECE * _PIECE

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slm2.adapters.libraries import library
 from slm2.adapters.server_settings import request_settings
+from slm2.engine import integer_ids
 from slm2.errors import Slm2Error
 from slm2.logits_source import ModelFacts, Served
 from slm2.reference.json_text import shown
@@ -37,6 +38,9 @@ _TOKEN_ID = re.compile(r"token_id:(\d+)")
 _SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 # A server without /tokenize answers with one of these.
 _NO_SUCH_ROUTE = (404, 405, 501)
+# Of every request, whatever the client's own setting: a prompt and a key are for the server that the caller named, and for no other.
+_OPTIONS: openai.RequestOptions = {"follow_redirects": False}
+_REDIRECTS = range(300, 400)
 _LONGEST_REASON = 300
 _LONGEST_STATUS = 64
 _LARGEST_ID = 2**32 - 1
@@ -100,13 +104,14 @@ class OpenAIServer:
 
         Raises:
             Slm2Error: ``invalid_value``; while it is iterated ``server_unreachable``, ``server_timeout``, ``server_refused`` for a
-                status that is an error, ``server_reply`` for an answer without ids, cut short, or of another form.
+                status that is an error or a redirect, which is not followed, ``server_reply`` for an answer without ids, cut short, or of
+                another form.
         """
         body = {
             **request_settings(config),
             **_IDS_FROM[self._ids],
             "model": self._name,
-            "prompt": [int(token) for token in prompt],
+            "prompt": integer_ids("prompt", prompt),
             "stream": True,
         }
         return self._stream(body)
@@ -114,7 +119,8 @@ class OpenAIServer:
     def _stream(self, body: dict[str, object]) -> Iterator[Served]:
         received = 0
         with _errors(self._openai, self._client):
-            stream = self._client.post("/completions", cast_to=object, body=body, stream=True, stream_cls=self._openai.Stream[object])
+            events = self._openai.Stream[object]
+            stream = self._client.post("/completions", cast_to=object, body=body, options=_OPTIONS, stream=True, stream_cls=events)
             with stream:
                 for event in stream:
                     choice = self._choice(event)
@@ -169,7 +175,7 @@ class OpenAIServer:
             body = {"model": self._name, "prompt": text, "add_special_tokens": False}
             try:
                 with _errors(self._openai, self._client):
-                    answer = self._client.post(f"{self._url.removesuffix('/v1')}/tokenize", cast_to=object, body=body)
+                    answer = self._client.post(f"{self._url.removesuffix('/v1')}/tokenize", cast_to=object, body=body, options=_OPTIONS)
             except Slm2Error as error:
                 if error.code == "server_refused" and error.fields["status"] in _NO_SUCH_ROUTE:
                     return {}
@@ -229,7 +235,7 @@ def _models(client: openai.OpenAI) -> list[Mapping[str, object]]:
     """What the server lists; nothing where its list is of another form."""
     module = library("openai", "openai", "openai")
     with _errors(module, client):
-        answer = client.get("/models", cast_to=object)
+        answer = client.get("/models", cast_to=object, options=_OPTIONS)
     listed = answer.get("data") if isinstance(answer, Mapping) else None
     return [model for model in listed if isinstance(model, Mapping)] if isinstance(listed, list) else []
 
@@ -254,7 +260,7 @@ def _errors(module: object, client: openai.OpenAI) -> Iterator[None]:
     except module.APIConnectionError as error:  # type: ignore[attr-defined]
         raise Slm2Error("server_unreachable", server=server, reason=repr(error.__cause__ or error)[:_LONGEST_REASON]) from error
     except module.APIStatusError as error:  # type: ignore[attr-defined]
-        raise Slm2Error("server_refused", server=server, status=error.status_code, reason=error.message[:_LONGEST_REASON]) from error
+        raise Slm2Error("server_refused", server=server, status=error.status_code, reason=_refused(error)[:_LONGEST_REASON]) from error
     except module.APIError as error:  # type: ignore[attr-defined]
         # An error in the middle of a stream, after the status 200 that it began with.
         code = error.code  # as the server wrote it
@@ -262,6 +268,14 @@ def _errors(module: object, client: openai.OpenAI) -> Iterator[None]:
         raise Slm2Error("server_refused", server=server, status=status, reason=error.message[:_LONGEST_REASON]) from error
     except (ValueError, RecursionError) as error:  # JSON that is nested too deep is none that the client can read
         raise Slm2Error("server_reply", server=server, expected="JSON", found=str(error)[:_LONGEST_REASON]) from error
+
+
+def _refused(error: openai.APIStatusError) -> str:
+    """Why a server gave a status that is an error; a redirect has its reason in a header."""
+    if error.status_code not in _REDIRECTS:
+        return str(error.message)
+    to = shown(error.response.headers.get("location"))
+    return f"it redirects, and nothing is sent to another address than the one that was given; that would be {to}"
 
 
 def _kind(value: object) -> str:

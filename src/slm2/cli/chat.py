@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slm2.chat import CONTEXT, Chat
-from slm2.cli.common import read_bytes, write_file
+from slm2.chat_checkpoint import is_of_chat
+from slm2.cli.common import STANDARD, read_bytes, write_file
 from slm2.cli.model import Opened, model_options, opened
 from slm2.conversation import SessionConversation
 from slm2.errors import Slm2Error
@@ -17,7 +18,6 @@ from slm2.turn import Turn, TurnResult
 
 if TYPE_CHECKING:
     from slm2.cli.chat_screen import Screen
-    from slm2.session import Session
 
 # Of a tool that reads the line: none is the model's choice.
 _THINKING = {"auto": None, "on": True, "off": False}
@@ -25,7 +25,7 @@ _THINKING = {"auto": None, "on": True, "off": False}
 
 @click.command("chat")
 @click.option("--request", "request_file", metavar="R.json", help="Begin with a request of Prompt2; its user_turn is asked first.")
-@click.option("--session", "session_file", metavar="S.json", help="Go on from a checkpoint of /save.")
+@click.option("--session", "session_file", metavar="S.json", help="Go on from a checkpoint of /save, with the same sampling.")
 @click.option("--tools", "tools_file", metavar="T.json", help="An array of JSON schemas of tools.")
 @click.option("--system", metavar="TEXT", help="A system message, before the first line.")
 @click.option(
@@ -60,8 +60,11 @@ def command(  # noqa: PLR0913  (one parameter for each option)
     if request_file is not None and not isinstance(request, dict):
         raise Slm2Error("invalid_type", field="request", expected="object", found=json_type(request))
     held = opened(**model)
-    session = None if request is not None else _session(held, session_file, tools, enable_thinking=_THINKING[thinking])
-    talk = Chat(held.source, held.config, contract=held.contract, session=session, request=request, context=held.context or CONTEXT)
+    if session_file is not None:
+        talk = _restored(held, read_bytes(session_file))
+    else:
+        session = None if request is not None else held.contract.session(tools=tools, enable_thinking=_THINKING[thinking])
+        talk = _chat(held, session=session, request=request)
 
     from slm2.cli.chat_screen import screen_of  # noqa: PLC0415  (rich is slow to import)
 
@@ -69,10 +72,15 @@ def command(  # noqa: PLR0913  (one parameter for each option)
     Conversation(talk, screen_of(show_reasoning=show_reasoning), first).run(asked=request is not None)
 
 
-def _session(held: Opened, file: str | None, tools: Any, *, enable_thinking: bool | None) -> Session:  # noqa: ANN401  (checked there)
-    if file is not None:
-        return held.contract.restore_session(read_bytes(file))
-    return held.contract.session(tools=tools, enable_thinking=enable_thinking)
+def _chat(held: Opened, **begun: Any) -> Chat:  # noqa: ANN401  (checked there)
+    return Chat(held.source, held.config, contract=held.contract, context=held.context or CONTEXT, **begun)
+
+
+def _restored(held: Opened, data: bytes) -> Chat:
+    """A chat that was saved; or one over a session that was, of which no generator's state is known: it begins at its seed."""
+    if not is_of_chat(data):
+        return _chat(held, session=held.contract.restore_session(data))
+    return Chat.restore(held.source, held.config, data, contract=held.contract, context=held.context or CONTEXT)
 
 
 class Conversation:
@@ -120,10 +128,14 @@ class Conversation:
 
     def _save(self, file: str) -> None:
         try:
-            conversation = self._chat.conversation
-            if not isinstance(conversation, SessionConversation):
+            if file == STANDARD:
+                raise Slm2Error("invalid_value", field="command", expected="/save FILE: stdout is the chat's own", found=f"/save {file}")
+            if not isinstance(self._chat.conversation, SessionConversation):
                 raise Slm2Error("invalid_value", field="command", expected="a chat without --request", found="/save")
-            write_file(file, conversation.session.save())
+            if self._first:
+                expected = "a reply before it: until then --system is no part of the conversation"
+                raise Slm2Error("invalid_value", field="command", expected=expected, found="/save")
+            write_file(file, self._chat.save())
         except Slm2Error as error:
             self._screen.failed(error, retry=False)
         else:

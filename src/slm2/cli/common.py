@@ -25,11 +25,13 @@ from slm2.reference.json_text import JsonValue, read_json
 from slm2.template import Finding as FieldFinding
 from slm2.tokenizer import Finding
 
+# In the place of a file's name: stdin where it is read, stdout where it is written.
+STANDARD = "-"
 _STDIN = "<stdin>"
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
-file_argument = click.argument("file", default="-", metavar="[FILE|-]")
+file_argument = click.argument("file", default=STANDARD, metavar="[FILE|-]")
 
 artifact_option = click.option("--artifact", metavar="FILE", help="Artifact to use instead of the one in the package.")
 
@@ -71,7 +73,7 @@ def read_bytes(file: str) -> bytes:
     Raises:
         Slm2Error: ``file_unreadable``.
     """
-    if file != "-":
+    if file != STANDARD:
         return read_file(file)
     with reading(_STDIN):
         return opened_stdin().read()
@@ -108,9 +110,9 @@ def for_each_line(file: str, answer: Callable[[JsonValue, int], str]) -> None:
 
 
 def _lines(file: str) -> Iterator[bytes]:
-    path = _STDIN if file == "-" else file
+    path = _STDIN if file == STANDARD else file
     with reading(path):
-        opened = nullcontext(opened_stdin()) if file == "-" else Path(file).open("rb")  # noqa: SIM115  (closed below)
+        opened = nullcontext(opened_stdin()) if file == STANDARD else Path(file).open("rb")  # noqa: SIM115  (closed below)
     with opened as stream:
         while True:
             with reading(path):  # what is done with the line must not pass through this handler
@@ -128,11 +130,16 @@ def write_bytes(data: bytes) -> None:
 
 
 def write_file(name: str, data: bytes) -> None:
-    """Put a file in its place in one step, so that no reader ever finds half of it.
+    """Put a file in its place in one step, so that no reader ever finds half of it; or write to stdout where its name is ``-``.
+
+    A command that writes something else to stdout leaves that out then.
 
     Raises:
         Slm2Error: ``file_unwritable``.
     """
+    if name == STANDARD:
+        write_bytes(data)
+        return
     path = Path(name)
     if not path.name or path.is_dir():
         raise Slm2Error("file_unwritable", path=str(path), reason="it is a folder")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slm2.artifact import Profile
-from slm2.cli.common import contract_options, identity, open_contract, profile_option, write_bytes, write_file
+from slm2.cli.common import STANDARD, contract_options, identity, open_contract, profile_option, write_file
 from slm2.cli.messages import print_warning
 from slm2.corpus import CorpusOptions, CorpusReport, encode_corpus
 from slm2.corpus.options import OnError, ReadForm, WriteForm
@@ -72,7 +72,7 @@ _SIZES = CorpusOptions(read="lines", write="shards", append="none")
 )
 @click.option("--max-pretoken", type=int, default=MAX_PRETOKEN, show_default=True, metavar="N", help="Bytes of one piece of text at most.")
 @click.option("--text-bytes", is_flag=True, help="Tables have the column text_bytes: the length of each text.")
-@click.option("--input-digest", is_flag=True, help="Name inputs by SHA-256, not by their time of modification; reads them twice.")
+@click.option("--input-digest", is_flag=True, help="Name inputs by SHA-256, not by their times, which copying changes; reads them twice.")
 @click.option("--report", metavar="FILE", help="Write a report as JSON; - is stdout, in place of the line of text.")
 @profile_option
 @contract_options
@@ -102,7 +102,7 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     is in the folder in the end is what an undisturbed run writes, byte by byte. Files that end in .gz or .zst are unpacked. Text is
     literal: text of special tokens is encoded as plain text.
     """
-    if report not in (None, "-") and Path(str(report)).absolute().parent.resolve() == Path(output).resolve():
+    if report not in (None, STANDARD) and Path(str(report)).absolute().parent.resolve() == Path(output).resolve():
         raise click.UsageError("--report is no file of the run, and would keep it from going on; put it beside --output, not into it")
     options = CorpusOptions(
         read=read,
@@ -129,11 +129,8 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
 
 
 def _tell(done: CorpusReport, report: dict[str, object], file: str | None) -> None:
-    text = json.dumps(report).encode("ascii") + b"\n"
-    if file == "-":
-        write_bytes(text)
-        return
     if file is not None:
-        write_file(file, text)
+        write_file(file, json.dumps(report).encode("ascii") + b"\n")
     total = done.total
-    click.echo(f"{total.documents:,} documents, {total.ids:,} ids, {total.skipped:,} skipped, {total.shards:,} shards")
+    if file != STANDARD:
+        click.echo(f"{total.documents:,} documents, {total.ids:,} ids, {total.skipped:,} skipped, {total.shards:,} shards")

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from slm2.chat import CONTEXT, generate
-from slm2.cli.common import file_argument, read_bytes, write_bytes, write_file
+from slm2.cli.common import STANDARD, file_argument, read_bytes, write_bytes, write_file
 from slm2.cli.messages import print_warning
 from slm2.cli.model import Opened, model_options, opened
 from slm2.errors import Slm2Error
@@ -29,12 +30,17 @@ _CONVERSATION = ("messages", "tools", "enable_thinking")
     "--format", "form", type=click.Choice(["text", "json", "events", "ids"]), default="text", show_default=True, help="Form of the output."
 )
 @click.option("--show-reasoning", is_flag=True, help="In the text form, print the reasoning too, before the content.")
-@click.option("--report", "report_file", metavar="R.json", help="Write the JSON form there beside any other.")
+@click.option(
+    "--report", "report_file", metavar="R.json", help="Write the JSON form there beside any other; - is stdout, in place of the text."
+)
 @model_options
-def command(
+@click.pass_context
+def command(  # noqa: PLR0913  (one parameter for each option)
+    ctx: click.Context,
+    /,
     file: str,
     prompt_text: str | None,
-    form: str,
+    form: str | None,
     *,
     show_reasoning: bool,
     report_file: str | None,
@@ -54,8 +60,12 @@ def command(
     A reply that is cut off at --max-tokens is told by a warning on stderr, one that no conversation can hold (bytes that are no text)
     by an error and exit status 3 after what came.
     """
-    if prompt_text is not None and file != "-":
+    if prompt_text is not None and file != STANDARD:
         raise click.UsageError("--prompt takes the place of FILE")
+    if report_file == STANDARD:
+        if ctx.get_parameter_source("form") is not ParameterSource.DEFAULT:
+            raise click.UsageError("--report - writes the report to stdout, where --format would write too; leave one out")
+        form = None
     conversation: JsonValue = [{"role": "user", "content": prompt_text}] if prompt_text is not None else read_json(read_bytes(file))
     turn = _turn(opened(**model), conversation)
     for event in turn:
@@ -84,7 +94,7 @@ def _turn(model: Opened, conversation: JsonValue) -> Turn:
     return generate(model.source, messages, model.config, contract=model.contract, context=model.context or CONTEXT, **options)
 
 
-def _write_event(event: ReplyEvent, form: str, *, show_reasoning: bool) -> None:
+def _write_event(event: ReplyEvent, form: str | None, *, show_reasoning: bool) -> None:
     if form == "events":
         _line(asdict(event))
     elif form == "ids":
@@ -108,12 +118,12 @@ def text_of(event: ReplyEvent, *, show_reasoning: bool) -> str:
     return ""
 
 
-def _end(result: TurnResult, form: str, report_file: str | None) -> None:
+def _end(result: TurnResult, form: str | None, report_file: str | None) -> None:
     """The end of the output, the report, and what must be told of the reply."""
     report = result.to_dict()
     if form in ("text", "ids"):
         write_bytes(b"\n")
-    else:
+    elif form is not None:
         _line({"result": report} if form == "events" else report)
     if report_file is not None:
         write_file(report_file, json.dumps(report, indent=2).encode("ascii") + b"\n")

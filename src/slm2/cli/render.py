@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from slm2.artifact import Profile
 from slm2.cli.common import (
+    STANDARD,
     contract_options,
     file_argument,
     for_each_line,
@@ -34,7 +35,7 @@ from slm2.template import Rendering
 @profile_option
 @click.option("--format", "form", type=click.Choice(["ids", "json", "text"]), default="ids", show_default=True, help="Form of the output.")
 @click.option("--explain", is_flag=True, help="Show the prompt coloured by part and the origin of each token; to stderr beside --format.")
-@click.option("--html", "html_file", metavar="FILE", help="Write the same as a page to FILE.")
+@click.option("--html", "html_file", metavar="FILE", help="Write the same as a page to FILE; - is stdout.")
 @click.option("--jsonl", is_flag=True, help="Each input line is a conversation, each output line its JSON: array, object or string.")
 @contract_options
 @click.pass_context
@@ -61,18 +62,21 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
             raise click.UsageError("--explain and --html show one conversation, --jsonl has many")
         for_each_line(file, partial(_render_line, contract, form))
         return
-    rendering = contract.template.render_request(read_json(read_bytes(file)))
     form_was_chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT
+    page_on_stdout = html_file == STANDARD
+    if page_on_stdout and form_was_chosen:
+        raise click.UsageError("--html - writes the page to stdout, where --format would write too; leave one out")
+    rendering = contract.template.render_request(read_json(read_bytes(file)))
     if form_was_chosen or not (explain or html_file is not None):
         _write(contract, rendering, form)
     if explain or html_file is not None:
         from slm2.cli import provenance  # noqa: PLC0415  (rich is slow to import)
 
-        title = "stdin" if file == "-" else file
+        title = "stdin" if file == STANDARD else file
         if html_file is not None:
             write_file(html_file, provenance.html(contract, rendering, title=title).encode("utf-8", "backslashreplace"))
         if explain:
-            provenance.print_picture(contract, rendering, title=title, stderr=form_was_chosen)
+            provenance.print_picture(contract, rendering, title=title, stderr=form_was_chosen or page_on_stdout)
     elif form != "json":
         warn_of_findings(rendering.findings, rendering.policy_findings)
 

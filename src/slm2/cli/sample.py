@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from io import BytesIO
 from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 import click
 
-from slm2.cli.common import contract_options, open_contract, read_bytes, write_bytes
+from slm2.cli.common import STANDARD, contract_options, open_contract, read_bytes, write_bytes, write_file
 from slm2.cli.plot import check_plot, plot_step
 from slm2.engine import EngineChoice
 from slm2.errors import Slm2Error
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--config", "config_file", metavar="C.json", required=True, help="Fields of SamplingConfig by name; see docs/sampling.md.")
 @click.option("--logits", "logits_file", metavar="L.npy", required=True, help="Array of float32, [steps, 151936].")
 @click.option("--history", "history_file", metavar="H.json", help="Array of the ids before the first step.")
-@click.option("--trace", "trace_file", metavar="T.jsonl", help="Write a trace there, for slm2 replay.")
+@click.option("--trace", "trace_file", metavar="T.jsonl", help="Write a trace there, for slm2 replay; - is stdout, in place of the lines.")
 @click.option("--plot", "plot_file", metavar="P.svg", help="Draw the last step there (.svg or .png): kept set, thresholds, draw.")
 @contract_options
 def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
@@ -55,9 +55,10 @@ def command(  # noqa: PLR0913, PLR0917  (one parameter for each option)
     for step, row in enumerate(rows):
         drawn = sampler.sample(row)
         line = {"step": step, "id": drawn.id, "kept": drawn.kept, "probability": drawn.probability, "words": drawn.words}
-        write_bytes(json.dumps(line).encode("ascii") + b"\n")
+        if trace_file != STANDARD:
+            write_bytes(json.dumps(line).encode("ascii") + b"\n")
     if trace_file is not None:
-        _write(trace_file, sampler.trace().to_jsonl())
+        write_file(trace_file, sampler.trace().to_jsonl().encode("utf-8"))
     if plot_file is not None and len(rows):
         before = Sampler(contract.engine, config, history)
         for row in rows[:-1]:
@@ -87,7 +88,7 @@ def _history(file: str | None) -> list[int]:
 
 
 def read_rows(file: str) -> npt.NDArray[np.float32]:
-    """An array of rows of float32 from a file of NumPy; nothing in it is executed.
+    """An array of rows of float32 from a file of NumPy, or from stdin for ``-``; nothing in it is executed.
 
     Raises:
         Slm2Error: ``file_unreadable``, ``invalid_type``.
@@ -96,7 +97,10 @@ def read_rows(file: str) -> npt.NDArray[np.float32]:
 
     with reading(file):
         try:
-            rows = np.load(file, mmap_mode="r", allow_pickle=False)
+            if file == STANDARD:
+                rows = np.load(BytesIO(read_bytes(file)), allow_pickle=False)
+            else:
+                rows = np.load(file, mmap_mode="r", allow_pickle=False)
         except (EOFError, OverflowError, TypeError, SyntaxError, TokenError, RecursionError) as error:
             # What NumPy lets through of a header that is none.
             raise ValueError(f"it is no array of NumPy: {error}") from None
@@ -104,10 +108,3 @@ def read_rows(file: str) -> npt.NDArray[np.float32]:
         found = f"{rows.dtype} with {rows.ndim} dimensions" if isinstance(rows, np.ndarray) else type(rows).__name__
         raise Slm2Error("invalid_type", field="logits", expected="a two-dimensional array of float32", found=found)
     return rows
-
-
-def _write(file: str, text: str) -> None:
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Slm2Error("file_unwritable", path=file, reason=error.strerror or str(error)) from None

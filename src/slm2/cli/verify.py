@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slm2.cli.common import artifact_option, read_bytes, write_file
+from slm2.cli.common import STANDARD, artifact_option, read_bytes, write_file
 from slm2.cli.messages import print_error, print_warning
 from slm2.contract import embedded
 from slm2.errors import Slm2Error
@@ -45,7 +45,7 @@ _SHOWN = 400
 )
 @click.option("--source", metavar="DIR", help="Folder with the publisher's files, to compare with them entry by entry.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the report as JSON; - is stdout, in place of the table.")
-@click.option("--html", "html_file", metavar="FILE", help="Write the report as a page.")
+@click.option("--html", "html_file", metavar="FILE", help="Write the report as a page; - is stdout, in place of the table.")
 @artifact_option
 @click.pass_context
 def command(  # noqa: PLR0913, PLR0917  (a parameter for each option)
@@ -65,13 +65,15 @@ def command(  # noqa: PLR0913, PLR0917  (a parameter for each option)
     from slm2.conformance.hosts import checkout  # noqa: PLC0415  (what follows imports the compiler's proofs)
     from slm2.conformance.verification import Verification, parts  # noqa: PLC0415
 
+    if json_file == html_file == STANDARD:
+        raise click.UsageError("stdout takes one report; give --json or --html a file")
     hosts, asked = _hosts(names)
     data = embedded() if artifact is None else read_bytes(artifact)
     folder = Path(source) if source is not None else None
     plan = Verification(data, int(tier), parts(data, int(tier)), folder, checkout())
     verdicts = _verified(plan, hosts)
     passed = _written(plan, verdicts, asked, json_file, html_file)
-    if json_file != "-":
+    if STANDARD not in (json_file, html_file):
         _print(plan.tier, verdicts)
     _tell(verdicts, asked)
     if not passed:
@@ -115,9 +117,7 @@ def _written(
 
     made = report(read(plan.artifact), plan.tier, verdicts, asked)
     text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
-    if json_file == "-":
-        click.echo(text, nl=False)
-    elif json_file is not None:
+    if json_file is not None:
         write_file(json_file, text.encode("utf-8"))
     if html_file is not None:
         from slm2.conformance.report_page import page  # noqa: PLC0415

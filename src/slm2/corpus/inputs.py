@@ -9,9 +9,9 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from slm2.corpus.arrow import ParquetDocuments, pyarrow
 from slm2.corpus.documents import Document, Documents, checked, too_long
@@ -20,71 +20,120 @@ from slm2.corpus.options import CorpusOptions
 from slm2.errors import Slm2Error
 from slm2.files import reading
 
-__all__ = ["Input", "describe", "open_documents"]
+__all__ = ["Input", "check_unchanged", "describe", "open_documents"]
 
 _BLOCK = 1 << 20
 
 
+class _Stamp(NamedTuple):
+    """What the system says of a file, and that writing to it changes.
+
+    A program may set ``mtime_ns`` back after it wrote, but not ``ctime_ns``, the time of the last change of the file or of what the
+    system knows of it. Windows calls the time of creation so, which no writing changes: it is None there.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int | None
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> _Stamp:
+        return cls(status.st_size, status.st_mtime_ns, None if os.name == "nt" else status.st_ctime_ns)
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file as the journal names it: by its size, and by its time of modification or its digest."""
+    """A file as the journal names it: by its size, and by its times or its digest.
+
+    Attributes:
+        path: as it was given.
+        stamp: when it was described.
+        sha256: of its bytes under that stamp; None where it is named by its times.
+    """
 
     path: str
-    size: int
-    mtime_ns: int | None = None
+    stamp: _Stamp
     sha256: str | None = None
 
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.stamp.size
+
     def to_dict(self) -> dict[str, object]:
-        """The members that are known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """The members that name it."""
+        if self.sha256 is not None:
+            return {"path": self.path, "size": self.size, "sha256": self.sha256}
+        return {"path": self.path} | {name: value for name, value in self.stamp._asdict().items() if value is not None}
 
 
 def describe(paths: Sequence[str], *, digest: bool) -> list[Input]:
     """What identifies each file.
 
     Raises:
-        Slm2Error: ``file_unreadable``; ``invalid_value`` where a path comes twice.
+        Slm2Error: ``file_unreadable``; ``invalid_value`` where a file comes twice, by whatever path; ``corpus_differs`` where one changes
+            while its digest is taken.
     """
-    if len(set(paths)) != len(paths):
-        twice = next(path for at, path in enumerate(paths) if path in paths[:at])
-        raise Slm2Error("invalid_value", field="inputs", expected="each file once", found=twice)
+    seen: dict[tuple[int, int], str] = {}
+    for path in paths:
+        status = _status(path)
+        file = (status.st_dev, status.st_ino)
+        if file in seen:
+            found = path if path == seen[file] else f"{path}, which is the file {seen[file]} too"
+            raise Slm2Error("invalid_value", field="inputs", expected="each file once", found=found)
+        seen[file] = path
     return [_described(path, digest=digest) for path in paths]
 
 
-def _described(path: str, *, digest: bool) -> Input:
+def _status(path: str) -> os.stat_result:
+    """Of a regular file; asked before it is opened, which would wait for what fills a pipe."""
     with _unpacking(path):
-        regular = stat.S_ISREG(os.stat(path).st_mode)  # asked before it is opened, which would wait for what fills a pipe
-    if not regular:
+        status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
         raise Slm2Error("file_unreadable", path=path, reason="it is no regular file, and could not be read again after a stop")
+    return status
+
+
+def _described(path: str, *, digest: bool) -> Input:
     with _unpacking(path), Path(path).open("rb") as file:
-        status = os.fstat(file.fileno())
+        stamp = _Stamp.of(os.fstat(file.fileno()))
         if not digest:
-            return Input(path, status.st_size, mtime_ns=status.st_mtime_ns)
+            return Input(path, stamp)
         sha256 = hashlib.sha256()
         while block := file.read(_BLOCK):
             sha256.update(block)
-        return Input(path, status.st_size, sha256=sha256.hexdigest())
+        source = Input(path, stamp, sha256.hexdigest())
+        _check_stamp(source, os.fstat(file.fileno()))
+        return source
+
+
+def check_unchanged(source: Input) -> None:
+    """See that a file is still as it was described, and so that what was read of it is what its digest or its times stand for.
+
+    Raises:
+        Slm2Error: ``file_unreadable``; ``corpus_differs``.
+    """
+    with _unpacking(source.path):
+        status = os.stat(source.path)
+    _check_stamp(source, status)
+
+
+def _check_stamp(source: Input, status: os.stat_result) -> None:
+    if _Stamp.of(status) != source.stamp:
+        field = f"the input {source.path}"
+        raise Slm2Error("corpus_differs", field=field, expected="the file that the run began with", found="a changed one")
 
 
 @contextmanager
 def open_documents(source: Input, options: CorpusOptions, row: int, offset: int) -> Iterator[Documents]:
-    """Open an input at a row, and see that it is, and stays, the one that was described.
+    """Open an input at a row, and see that it is the one that was described; :func:`check_unchanged` says whether it stayed so.
 
     Raises:
         Slm2Error: ``file_unreadable``; ``corpus_differs`` where the file changed; ``dependency_missing`` for Parquet and ``.zst``.
     """
     with _unpacking(source.path), Path(source.path).open("rb") as file:
-        before = os.fstat(file.fileno())
-        if before.st_size != source.size or source.mtime_ns not in (None, before.st_mtime_ns):
-            raise _changed(source)
+        _check_stamp(source, os.fstat(file.fileno()))
         yield _documents(source.path, file, options, row, offset)
-        after = os.fstat(file.fileno())
-        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-            raise _changed(source)
-
-
-def _changed(source: Input) -> Slm2Error:
-    return Slm2Error("corpus_differs", field=f"the input {source.path}", expected="the file that the run began with", found="a changed one")
 
 
 def _documents(path: str, file: BinaryIO, options: CorpusOptions, row: int, offset: int) -> Documents:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,14 +73,19 @@ class Journal:
         cut: bytes of a torn last line that were cut off.
     """
 
-    def __init__(self, storage: Storage, identity: Mapping[str, object]) -> None:
+    def __init__(self, storage: Storage, identity: Mapping[str, object], threads: int = 1) -> None:
         """Begin a run, or go on with it.
+
+        Args:
+            storage: the folder.
+            identity: all that decides the bytes of the output.
+            threads: that read the files of whole shards, to compare their digests.
 
         Raises:
             Slm2Error: ``corpus_differs`` where the folder's run was begun with something else; ``corpus_output`` where the folder holds
                 what no run left there; ``file_unwritable``.
         """
-        self._storage, self._identity = storage, identity
+        self._storage, self._identity, self._threads = storage, identity, threads
         self.shards: list[ShardRecord] = []
         self.complete = False
         self.cut = 0
@@ -145,7 +151,7 @@ class Journal:
         return value
 
     def _take(self, records: Any, name: str) -> None:  # noqa: ANN401  (of JSON)
-        """The shards, each beginning where the one before ended, with files of the size that they had."""
+        """The shards, each beginning where the one before ended, with the files that were written."""
         try:
             shards = [_shard(record) for record in records]
         except (KeyError, TypeError):
@@ -155,12 +161,23 @@ class Journal:
             if (shard.number, shard.begin) != (number, begin):
                 raise self._refusal(f"{name} is not as it was written: shard {number} does not begin where the one before ended")
             begin = shard.end
-            for file in shard.files:
-                size = self._storage.size(file.name)
-                if size != file.size:
-                    found = "is not there" if size is None else f"has {size} bytes"
-                    raise self._refusal(f"{file.name} {found}; it was written with {file.size}")
+        self._check_files([file for shard in shards for file in shard.files])
         self.shards = shards
+
+    def _check_files(self, files: Sequence[FileRecord]) -> None:
+        """All sizes first, which cost nothing; then the digests, for which all of them are read."""
+        for file in files:
+            size = self._storage.size(file.name)
+            if size != file.size:
+                found = "is not there" if size is None else f"has {size} bytes"
+                raise self._refusal(f"{file.name} {found}; it was written with {file.size}")
+        with ThreadPoolExecutor(self._threads) as pool:
+            try:
+                for file, digest in zip(files, pool.map(self._storage.digest, [file.name for file in files]), strict=True):
+                    if digest != file.sha256:
+                        raise self._refusal(f"{file.name} is not as it was written: its SHA-256 is {digest}, not {file.sha256}")
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def _compare(self, recorded: Mapping[str, object]) -> None:
         """The first member that differs, for the error."""

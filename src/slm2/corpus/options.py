@@ -34,7 +34,7 @@ class CorpusOptions:
         batch_bytes: bytes of text that are encoded at once: a record batch or row group of the output. A thread holds some of these.
         max_document: bytes of a document, or of a line of JSON, at most; a longer one is broken.
         text_bytes: whether tables have the column ``text_bytes``.
-        input_digest: whether inputs are named by SHA-256 (read twice then) in place of their time of modification.
+        input_digest: whether inputs are named by SHA-256 (read twice then) in place of their times.
     """
 
     read: ReadForm

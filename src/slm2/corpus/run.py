@@ -15,7 +15,7 @@ from slm2.contract import Contract
 from slm2.corpus.arrow import pyarrow
 from slm2.corpus.batches import Cursor, batches
 from slm2.corpus.encoding import EncodedBatch, encode_batch, encoded, ending
-from slm2.corpus.inputs import Input, describe
+from slm2.corpus.inputs import Input, check_unchanged, describe
 from slm2.corpus.journal import Journal
 from slm2.corpus.options import CorpusOptions
 from slm2.corpus.shards import ShardWriter, writer_of
@@ -77,9 +77,9 @@ def encode_corpus(  # noqa: PLR0913  (two of them by name)
     """Encode every document of the inputs, in order, into shards in a folder.
 
     What is in the folder in the end depends on the contract, the inputs and the options alone: not on the number of threads, and not on
-    where a run was stopped before. Called again after a run was stopped, it goes on after the last shard that is whole; after a run
-    that ended it does nothing. Memory is bounded by ``threads + 2`` batches and the longest document (for Parquet inputs, a row group
-    as pyarrow reads it).
+    where a run was stopped before. Called again after a run was stopped, it compares the shards that are whole with their digests, and
+    goes on after the last of them; after a run that ended it only compares. Memory is bounded by ``threads + 2`` batches and the longest
+    document (for Parquet inputs, a row group as pyarrow reads it).
 
     Args:
         contract: encodes.
@@ -146,7 +146,7 @@ class _Run:
     ) -> tuple[Counts, Journal]:
         """Go on until all is encoded: what was there before, and the journal in the end."""
         with self.storage.opened():
-            journal = Journal(self.storage, identity)
+            journal = Journal(self.storage, identity, threads)
             before = _counts(journal)
             if not journal.complete:
                 start = journal.shards[-1].end if journal.shards else Cursor()
@@ -168,15 +168,22 @@ class _Run:
                 writer.write(encoded_batch)
                 start = encoded_batch.batch.end
                 if writer.ids >= self.options.shard_ids:
-                    journal.add(writer.finish())
+                    self._add(journal, writer)
                     writer = None
                 progress(encoded_batch.batch.position, size)
             if writer is not None:
-                journal.add(writer.finish())
+                self._add(journal, writer)
                 writer = None
         finally:
             if writer is not None:
                 writer.abandon()
+
+    def _add(self, journal: Journal, writer: ShardWriter) -> None:
+        """End a shard. None is told whose inputs changed while they were read: put back, they would pass for what is in it."""
+        shard = writer.finish()
+        for source in self.sources[shard.begin.input : shard.end.input + 1]:
+            check_unchanged(source)
+        journal.add(shard)
 
     def _refuse_broken(self, batch: EncodedBatch) -> None:
         if batch.broken and self.options.on_error == "refuse":

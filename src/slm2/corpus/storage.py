@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from slm2.errors import Slm2Error
+from slm2.files import read_file, reading
 
 __all__ = ["PART", "FileRecord", "OutputFile", "Storage"]
 
@@ -80,17 +81,26 @@ class Storage:
         path = self.folder / name
         return path.stat().st_size if path.is_file() else None
 
+    def digest(self, name: str) -> str:
+        """SHA-256 of a file, hex.
+
+        Raises:
+            Slm2Error: ``file_unreadable``.
+        """
+        sha256 = hashlib.sha256()
+        with reading(str(self.folder / name)), (self.folder / name).open("rb", buffering=0) as file:
+            block = bytearray(_HELD)
+            while count := file.readinto(block):
+                sha256.update(memoryview(block)[:count])
+        return sha256.hexdigest()
+
     def read(self, name: str) -> bytes:
         """All of a file.
 
         Raises:
             Slm2Error: ``file_unreadable``.
         """
-        path = self.folder / name
-        try:
-            return path.read_bytes()
-        except OSError as error:
-            raise Slm2Error("file_unreadable", path=str(path), reason=error.strerror or str(error)) from None
+        return read_file(str(self.folder / name))
 
     def create(self, name: str) -> OutputFile:
         """A file that is empty, under the name it has until it is whole."""

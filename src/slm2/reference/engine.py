@@ -11,6 +11,7 @@ import numpy as np
 
 from slm2.artifact import Artifact, Profile, program, read
 from slm2.artifact.layout import integer_bytes, integers
+from slm2.artifact.pretokenizer import pieces
 from slm2.errors import Slm2Error
 from slm2.reference import prompt, rendering, tokenizer
 from slm2.reference.chunks import ReferenceChunks, ReferenceText
@@ -230,6 +231,9 @@ class ReferenceEngine:
 
     def encode_spans(self, data: bytes, profile: Profile, unit: Unit) -> list[tuple[int, int, int]]:
         return tokenizer.encode_spans(self._settings(profile), data, unit)
+
+    def piece_ends(self, data: bytes) -> list[int]:
+        return [end for _, end in pieces(self._artifact.dfa, data, self._max_pretoken)]
 
     def encode_trusted(self, data: bytes, profile: Profile) -> list[int]:
         return tokenizer.encode_trusted(self._settings(profile), data)

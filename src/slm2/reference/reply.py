@@ -185,7 +185,7 @@ class ReplyReader:
             self._reading, self._field = "", Field()
         elif verb == "open_call":
             self._before_call()
-            self._reading, self._field, self._tainted = "call", Field(keeps=True), False
+            self._reading, self._field, self._tainted = "call", Field(), False
         elif verb == "close_call":
             self._call()
             self._calls += 1
@@ -271,13 +271,12 @@ class Field:
         broken: whether they cannot.
     """
 
-    def __init__(self, *, strips_left: bool = False, keeps: bool = False) -> None:
+    def __init__(self, *, strips_left: bool = False) -> None:
         self._newlines = 0
         self.pending = b""
         self.broken = False
         self._strips_left = strips_left
         self._text: list[str] = []
-        self._keeps = keeps
 
     def add(self, data: bytes) -> str:
         """Text that can be told now."""

@@ -19,6 +19,7 @@ pub(crate) struct Section {
 }
 
 /// The directory, once header, digest, layout and kinds are as they must be.
+#[inline(never)]
 pub(crate) fn read(data: &[u8]) -> Result<Vec<Section>, Error> {
     check_header(data)?;
     let sections = directory(data)?;

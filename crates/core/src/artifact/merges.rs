@@ -70,6 +70,7 @@ impl<'a> Merges<'a> {
     }
 
     /// Step 7 of the order of checks; the used slots in rank order come with it. `data[start..end]` is the section.
+    #[inline(never)]
     pub(crate) fn check(
         data: &'a [u8],
         start: u64,

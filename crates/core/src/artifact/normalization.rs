@@ -1,9 +1,11 @@
 //! Section 0x50: the tables of canonical normalisation.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::layout::{lower_bound, part, size, u32_at, u32_from};
+use crate::character_set::{Character, CharacterSet};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 
@@ -30,8 +32,10 @@ pub(crate) struct Normalization<'a> {
 pub(crate) struct NormalizationIndex {
     page_of: Vec<u16>,
     traits: Vec<ScalarTraits>,
-    /// For each byte: every scalar value that begins with it parts the text, or none begins with it.
-    is_plain: [bool; 256],
+    /// The characters of two and three bytes that part the text.
+    parting: Box<CharacterSet>,
+    /// Whether all of ASCII parts the text, as it does but in tables that somebody made up.
+    ascii_parts: bool,
 }
 
 /// What normalisation may do to a scalar value.
@@ -71,41 +75,29 @@ impl NormalizationIndex {
     fn new() -> Self {
         let pages = 0x11_0000 / PAGE;
         let traits = vec![ScalarTraits::default(); PAGE as usize];
-        Self { page_of: vec![0; pages as usize], traits, is_plain: [true; 256] }
+        Self { page_of: vec![0; pages as usize], traits, parting: CharacterSet::filled(true), ascii_parts: true }
     }
 
-    /// Note the bytes that scalar values begin with that do not part the text.
-    fn note_leads(&mut self) {
-        for (page, first) in (0..0x11_0000).step_by(PAGE as usize).enumerate() {
-            if self.page_of.get(page).is_none_or(|&page| page == 0) {
-                continue;
-            }
-            for scalar in first..first + PAGE {
-                if self.traits(scalar).parts() {
-                    continue;
-                }
-                let mut buffer = [0; 4];
-                let encoded = char::from_u32(scalar).map(|scalar| &*scalar.encode_utf8(&mut buffer));
-                let lead = encoded.and_then(|encoded| encoded.as_bytes().first().copied());
-                if let Some(is_plain) = lead.and_then(|lead| self.is_plain.get_mut(usize::from(lead))) {
-                    *is_plain = false;
-                }
+    /// Note which scalar values do not part the text.
+    fn note_parting(&mut self) {
+        self.ascii_parts = (0..0x80).all(|scalar| self.traits(scalar).parts());
+        for (first, &page) in (0..0x1_0000).step_by(PAGE as usize).zip(&self.page_of) {
+            let traits = self.traits.iter().skip(usize::from(page) * PAGE as usize);
+            // The first page is that of those about which nothing is said.
+            for (scalar, _) in (first..first + PAGE).zip(traits).filter(|(_, traits)| page > 0 && !traits.parts()) {
+                self.parting.remove(scalar);
             }
         }
     }
 
     /// Whether a text is its own NFC for sure, with no stretch of more than `limit` bytes that do not part it.
     pub(crate) fn is_stable(&self, text: &[u8], limit: usize) -> bool {
-        if text.is_ascii() {
-            return true;
-        }
-        // Where the stretch at hand begins and how far it was looked through: behind it, all is plain or ill formed.
+        // Where the stretch at hand begins and how far it was looked through: behind it, all parts the text or is ill formed.
         let (mut stretch, mut end, mut last_class) = (0, 0, 0);
-        let mut at = 0;
-        while let Some(skipped) = text.get(at..).and_then(|rest| rest.iter().position(|&byte| !self.is_plain(byte))) {
-            at += skipped;
+        let mut at = self.end_of_parting(text, 0);
+        while at < text.len() {
             let Some(scalar) = first_scalar(text.get(at..).unwrap_or_default()) else {
-                at += 1;
+                at = self.end_of_parting(text, at + 1);
                 continue;
             };
             let traits = self.traits(scalar.into());
@@ -122,12 +114,27 @@ impl NormalizationIndex {
             }
             at += scalar.len_utf8();
             end = at;
+            at = self.end_of_parting(text, at);
         }
         true
     }
 
-    fn is_plain(&self, byte: u8) -> bool {
-        self.is_plain.get(usize::from(byte)).copied().unwrap_or(false)
+    /// Where characters end, from a place on, that are known to part the text without a look at what is said about each.
+    #[inline]
+    fn end_of_parting(&self, text: &[u8], mut at: usize) -> usize {
+        let parts = |character: &Character| self.parting.has(*character);
+        while let Some(&byte) = text.get(at) {
+            let rest = text.get(at..).unwrap_or_default();
+            if !byte.is_ascii() {
+                let Some(character) = Character::first(rest).filter(parts) else { break };
+                at += character.length;
+            } else if self.ascii_parts {
+                at += slm2_simd::leading_ascii(rest);
+            } else {
+                break;
+            }
+        }
+        at
     }
 
     /// What is said about a scalar value.
@@ -191,6 +198,7 @@ impl<'a> Normalization<'a> {
     }
 
     /// Step 8 of the order of checks.
+    #[inline(never)]
     pub(crate) fn check(section: &'a [u8]) -> Result<Self, Error> {
         let counts = [0, 4, 8].map(|offset| u32_from(section, offset));
         let [Some(runs), Some(decompositions), Some(compositions)] = counts else {
@@ -238,6 +246,7 @@ impl<'a> Normalization<'a> {
     }
 
     /// The index of these tables.
+    #[inline(never)]
     pub(crate) fn index(&self) -> NormalizationIndex {
         let mut index = NormalizationIndex::new();
         let may_change = |traits| traits | ScalarTraits::MAY_CHANGE;
@@ -267,7 +276,7 @@ impl<'a> Normalization<'a> {
         if HANGUL_LEADS.clone().any(|lead| !index.traits(lead).parts()) {
             SYLLABLES.for_each(|syllable| index.change(syllable, may_change));
         }
-        index.note_leads();
+        index.note_parting();
         index
     }
 

@@ -13,10 +13,9 @@ const MAX_STATES: u32 = 65_535;
 const MAX_CLASSES: u32 = 256;
 
 /// A state of the DFA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct State(u16);
 
-#[cfg(test)]
 impl State {
     pub(crate) fn index(self) -> usize {
         self.0.into()
@@ -57,6 +56,7 @@ impl<'a> Pretokenizer<'a> {
     }
 
     /// Step 6 of the order of checks. `data[start..end]` is the section.
+    #[inline(never)]
     pub(crate) fn check(data: &'a [u8], start: u64, end: u64) -> Result<Self, Error> {
         let section = part(data, start, end);
         if section.len() < 8 {
@@ -100,7 +100,7 @@ impl<'a> Pretokenizer<'a> {
     }
 
     /// Next states, row by row.
-    pub(crate) fn targets(&self) -> impl Iterator<Item = u16> + 'a {
+    pub(crate) fn targets(&self) -> impl ExactSizeIterator<Item = u16> + 'a {
         self.next.chunks_exact(2).map(|target| target.first_chunk().copied().map_or(DEAD.0, u16::from_le_bytes))
     }
 

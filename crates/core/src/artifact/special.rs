@@ -1,7 +1,6 @@
 //! Section 0x10: the special tokens. They are few, so they are copied.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::layout::{self, part, size, u32_from};
@@ -25,6 +24,7 @@ pub(crate) struct SpecialTokens {
 
 impl SpecialTokens {
     /// Step 5 of the order of checks.
+    #[inline(never)]
     pub(crate) fn check(section: &[u8], vocabulary_size: u32) -> Result<Self, Error> {
         let by_id = parse(section, vocabulary_size)?;
         Ok(Self { by_id })
@@ -49,8 +49,7 @@ fn parse(section: &[u8], vocabulary_size: u32) -> Result<Vec<SpecialToken>, Erro
         let fields = [("found", count.into()), ("maximum", MAX_COUNT.into())];
         return Err(Error::new(ErrorCode::ArtifactSpecialCount, fields));
     }
-    let mut tokens = Vec::new();
-    let mut index_of_text = BTreeMap::new();
+    let mut tokens: Vec<SpecialToken> = Vec::new();
     let mut lowest = vocabulary_size;
     let mut rest = section.get(4..).unwrap_or_default();
     for index in 0..count {
@@ -61,7 +60,8 @@ fn parse(section: &[u8], vocabulary_size: u32) -> Result<Vec<SpecialToken>, Erro
         if !(lowest..=layout::MAX_ID).contains(&id) {
             return Err(Error::new(ErrorCode::ArtifactSpecialId, [("index", index.into()), ("id", id.into())]));
         }
-        if let Some(earlier) = index_of_text.insert(text, index) {
+        // At most 4,096 texts, nearly all of which differ in their lengths or first bytes.
+        if let Some(earlier) = tokens.iter().position(|earlier| *earlier.text == *text) {
             let fields = [("index", index.into()), ("earlier", earlier.into())];
             return Err(Error::new(ErrorCode::ArtifactSpecialDuplicate, fields));
         }

@@ -142,6 +142,7 @@ pub(crate) struct Program {
 
 impl Program {
     /// The last step but one of the order of checks.
+    #[inline(never)]
     pub(crate) fn check(section: &[u8], special: &SpecialTokens) -> Result<Self, Error> {
         let program = Reader { section, at: 0, strings: 0 }.program(special)?;
         program.check_numbering()?;

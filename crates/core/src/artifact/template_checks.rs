@@ -94,6 +94,7 @@ fn grammar(place: Place) -> Vec<Edge> {
 }
 
 /// Refuse a program that is not total, has a state that cannot be reached or left, or lets events come to nothing.
+#[inline(never)]
 pub(crate) fn check(program: &Program) -> Result<(), Error> {
     check_total(program)?;
     check_reach(program)?;

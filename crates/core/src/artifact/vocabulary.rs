@@ -2,7 +2,9 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
+use super::Checks;
 use super::layout::{self, part, size, u32_at, u32_from, u64_from};
 use super::words::{Taken, Words};
 use crate::error::Error;
@@ -47,8 +49,18 @@ struct LongWords {
     ends: Vec<u64>,
 }
 
+/// Both tables in the making.
+struct Hashed {
+    words: Words,
+    long: LongWords,
+    /// What may still be compared before sorting is better.
+    patience: u64,
+}
+
 /// Entries that are taken together.
-const TOGETHER: usize = 16;
+const TOGETHER: u32 = 16;
+/// Entries that tables take in one call: where code is replaced by better code between calls (`digest::BYTES_AT_A_TIME`), that is soon.
+const ENTRIES_AT_A_TIME: u32 = 64 * TOGETHER;
 
 /// At a place of the hash table: no id. No entry has this number: there are at most 2^21 - 1.
 const FREE: u32 = u32::MAX;
@@ -68,7 +80,12 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// Step 4 of the order of checks.
-    pub(crate) fn check(section: &'a [u8], vocabulary_size: u32) -> Result<(Self, VocabularyIndex), Error> {
+    #[inline(never)]
+    pub(super) fn check(
+        section: &'a [u8],
+        vocabulary_size: u32,
+        checks: Checks,
+    ) -> Result<(Self, VocabularyIndex), Error> {
         if section.len() < 8 {
             return Err(length_error(section, 8));
         }
@@ -84,7 +101,9 @@ impl<'a> Vocabulary<'a> {
         if size(section) != expected {
             return Err(length_error(section, expected));
         }
-        vocabulary.check_offsets()?;
+        if checks == Checks::All {
+            vocabulary.check_offsets()?;
+        }
         let index = vocabulary.index()?;
         Ok((vocabulary, index))
     }
@@ -128,6 +147,19 @@ impl<'a> Vocabulary<'a> {
         (0..self.count).map(TokenId::new)
     }
 
+    /// The numbers of all ids, in the stretches in which tables are made.
+    pub(crate) fn stretches(self) -> impl Iterator<Item = Range<u32>> {
+        (0..self.count)
+            .step_by(ENTRIES_AT_A_TIME as usize)
+            .map(move |first| first..self.count.min(first + ENTRIES_AT_A_TIME))
+    }
+
+    /// The bytes of a token of so many.
+    pub(crate) fn token_of<const N: usize>(&self, id: TokenId) -> Option<&'a [u8; N]> {
+        let (start, end) = self.bounds(id)?;
+        if end.wrapping_sub(start) == N { self.bytes.get(start..)?.first_chunk() } else { None }
+    }
+
     /// From 0 to the end, each entry of 1 to 65,535 bytes.
     fn check_offsets(&self) -> Result<(), Error> {
         let mut start = 0;
@@ -147,16 +179,7 @@ impl<'a> Vocabulary<'a> {
     /// Every single byte is a token, and no two tokens are equal.
     fn index(&self) -> Result<VocabularyIndex, Error> {
         let mut of_byte = [None; 256];
-        let mut longer = 0;
-        for id in self.ids() {
-            let token = self.token(id);
-            longer += usize::from(token.len() > SHORT);
-            if let [byte] = *token {
-                if let Some(entry) = of_byte.get_mut(usize::from(byte)) {
-                    *entry = entry.or(Some(id));
-                }
-            }
-        }
+        let longer = self.stretches().map(|stretch| self.note_bytes(stretch, &mut of_byte)).sum();
         if let Some(byte) = of_byte.iter().position(Option::is_none) {
             return Err(Error::new(ErrorCode::ArtifactVocabularyBytes, [("byte", byte.into())]));
         }
@@ -167,35 +190,62 @@ impl<'a> Vocabulary<'a> {
         Ok(VocabularyIndex { of_byte: of_byte.map(Option::unwrap_or_default), by_bytes })
     }
 
+    /// Note which ids of a stretch are single bytes; how many have more than 15.
+    #[inline(never)]
+    fn note_bytes(&self, stretch: Range<u32>, of_byte: &mut [Option<TokenId>; 256]) -> usize {
+        let mut longer = 0;
+        for id in stretch.map(TokenId::new) {
+            let Some((start, end)) = self.bounds(id) else { continue };
+            longer += usize::from(end.wrapping_sub(start) > SHORT);
+            let entry = self.token_of(id).and_then(|&[byte]| of_byte.get_mut(usize::from(byte)));
+            if let Some(entry @ &mut None) = entry {
+                *entry = Some(id);
+            }
+        }
+        longer
+    }
+
     /// The hash tables over all ids; `None` where bytes collide so often that sorting is better.
     /// `longer` of them have more than 15 bytes.
     fn hashed(&self, longer: usize) -> Result<Option<ByBytes>, Error> {
-        let mut words = Words::with_room(self.count as usize - longer);
+        let words = Words::with_room(self.count as usize - longer);
         let places = vec![FREE; (longer + longer / 2 + 1).next_power_of_two()];
-        let mut long = LongWords { places, ends: vec![0; 1 << (LONG_BITS - 6)] };
+        let long = LongWords { places, ends: vec![0; 1 << (LONG_BITS - 6)] };
         // Entries that are compared with others now and then cost about their length in all; this is far more.
-        let mut patience = 16 * (u64::from(self.byte_length) + u64::from(self.count));
-        let mut keys = [None; TOGETHER];
-        for first in (0..self.count).step_by(TOGETHER) {
-            // All lines of a few entries are asked for before the first is needed.
-            for (id, key) in (first..self.count).zip(&mut keys) {
-                *key = self.key(TokenId::new(id));
-                if let Some(key) = *key {
-                    words.prefetch(key);
-                }
-            }
-            for (id, key) in (first..self.count).zip(keys) {
-                let id = TokenId::new(id);
-                let cost = match key.map(|key| words.insert(key, id)) {
-                    Some(Taken::After(buckets)) => buckets as u64,
-                    Some(Taken::Equal(earlier)) => return Err(duplicate(id.get(), earlier.get())),
-                    None => self.take_long(&mut long, id)?,
-                };
-                let Some(left) = patience.checked_sub(cost) else { return Ok(None) };
-                patience = left;
+        let patience = 16 * (u64::from(self.byte_length) + u64::from(self.count));
+        let mut tables = Hashed { words, long, patience };
+        for stretch in self.stretches() {
+            if !self.take(stretch, &mut tables)? {
+                return Ok(None);
             }
         }
-        Ok(Some(ByBytes::Hashed(words, long)))
+        Ok(Some(ByBytes::Hashed(tables.words, tables.long)))
+    }
+
+    /// Take the entries of a stretch; whether there is patience left.
+    #[inline(never)]
+    fn take(&self, stretch: Range<u32>, tables: &mut Hashed) -> Result<bool, Error> {
+        let mut keys = [None; TOGETHER as usize];
+        for first in stretch.clone().step_by(TOGETHER as usize) {
+            // All lines of a few entries are asked for before the first is needed.
+            for (id, key) in (first..stretch.end).zip(&mut keys) {
+                *key = self.key(TokenId::new(id));
+                if let Some(key) = *key {
+                    tables.words.prefetch(key);
+                }
+            }
+            for (id, key) in (first..stretch.end).zip(keys) {
+                let id = TokenId::new(id);
+                let cost = match key.map(|key| tables.words.insert(key, id)) {
+                    Some(Taken::After(buckets)) => buckets as u64,
+                    Some(Taken::Equal(earlier)) => return Err(duplicate(id.get(), earlier.get())),
+                    None => self.take_long(&mut tables.long, id)?,
+                };
+                let Some(left) = tables.patience.checked_sub(cost) else { return Ok(false) };
+                tables.patience = left;
+            }
+        }
+        Ok(true)
     }
 
     /// Take an entry of more than 15 bytes; what was compared with it, in bytes.

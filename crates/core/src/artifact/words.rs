@@ -1,7 +1,6 @@
 //! Entries of up to 15 bytes by their bytes: whole in the table, three to a line of the processor's cache, so that one look at memory
 //! says which entry a piece is, or that it is none.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::ids::TokenId;
@@ -9,6 +8,8 @@ use crate::tokenizer::Key;
 
 /// Entries of a bucket.
 const WAYS: usize = 3;
+/// The least number of buckets.
+const FEWEST: usize = 64;
 
 /// One line. Entries come from the left; the key of a free place is that of no piece.
 #[derive(Clone, Copy, Default)]
@@ -37,8 +38,13 @@ pub(super) enum Taken {
 impl Words {
     /// Room for so many entries.
     pub(super) fn with_room(entries: usize) -> Self {
-        let bits = (entries * 2 / 5 + 1).next_power_of_two().trailing_zeros();
-        Self { buckets: vec![Bucket::default(); 1 << bits], bits }
+        let bits = (entries * 2 / 5 + 1).max(FEWEST).next_power_of_two().trailing_zeros();
+        let mut buckets = Vec::with_capacity(1 << bits);
+        // Many at a time are copied, which is faster than writing them one by one.
+        for _ in 0..(1_usize << bits) / FEWEST {
+            buckets.extend_from_slice(&[Bucket::default(); FEWEST]);
+        }
+        Self { buckets, bits }
     }
 
     /// Take an entry.

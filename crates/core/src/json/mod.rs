@@ -1,5 +1,6 @@
 //! JSON values, read and written as decisions D7 says (contract/template.md, M-30 to M-38).
 
+mod float;
 mod read;
 mod write;
 
@@ -7,6 +8,7 @@ use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+pub(crate) use float::nearest;
 pub(crate) use read::read;
 pub(crate) use write::{beginning, quote, shown_float, write, write_inside};
 
@@ -60,8 +62,9 @@ impl JsonValue {
 
     /// An object of members in their order.
     pub fn object<K: Into<Cow<'static, str>>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
-        let key = |text: K| Key { text: text.into(), foreign: None };
-        Self::Object(members.into_iter().map(|(name, value)| (key(name), value)).collect())
+        let mut object = Vec::new();
+        members.into_iter().for_each(|(name, value)| member(&mut object, name.into(), value));
+        Self::Object(object)
     }
 
     /// An array of things that are values.
@@ -82,7 +85,14 @@ impl JsonValue {
     }
 }
 
+/// Append a member: compiled once, and not for each number of members.
+#[inline(never)]
+fn member(object: &mut Vec<(Key, JsonValue)>, text: Cow<'static, str>, value: JsonValue) {
+    object.push((Key { text, foreign: None }, value));
+}
+
 impl From<u64> for JsonValue {
+    #[inline(never)]
     fn from(number: u64) -> Self {
         Self::Int(number.to_string())
     }
@@ -90,17 +100,19 @@ impl From<u64> for JsonValue {
 
 impl From<u32> for JsonValue {
     fn from(number: u32) -> Self {
-        Self::Int(number.to_string())
+        u64::from(number).into()
     }
 }
 
 impl From<usize> for JsonValue {
     fn from(number: usize) -> Self {
-        Self::Int(number.to_string())
+        // No target has a usize of more than 64 bits.
+        (number as u64).into()
     }
 }
 
 impl From<&str> for JsonValue {
+    #[inline(never)]
     fn from(text: &str) -> Self {
         Self::Text(text.to_string())
     }

@@ -1,9 +1,11 @@
 //! JSON text to a value (contract/template.md, M-30 to M-36).
 
+use alloc::borrow::Cow;
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{JsonValue, Key, MAX_DEPTH, beginning};
+use super::{JsonValue, Key, MAX_DEPTH, beginning, nearest};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 
@@ -88,7 +90,7 @@ impl<'a> Reader<'a> {
     fn members(&mut self, depth: usize) -> Result<JsonValue, Error> {
         self.at += 1;
         let mut members: Vec<(Key, JsonValue)> = Vec::new();
-        let mut keys = alloc::collections::BTreeSet::new();
+        let mut keys: BTreeSet<Cow<'_, str>> = BTreeSet::new();
         if self.take(b'}') {
             return Ok(JsonValue::Object(members));
         }
@@ -97,7 +99,8 @@ impl<'a> Reader<'a> {
                 return Err(self.refused("string expected as key"));
             }
             let key = self.string()?;
-            if !keys.insert(key.clone()) {
+            // As the writer has it, so that the set is compiled once.
+            if !keys.insert(Cow::Owned(key.clone())) {
                 return Err(Error::new(ErrorCode::JsonDuplicateKey, [("key", beginning(&key, SHOWN).into())]));
             }
             if !self.take(b':') {
@@ -179,8 +182,8 @@ impl<'a> Reader<'a> {
             let value = if digits == "-0" { "0" } else { digits };
             return Ok(JsonValue::Int(value.to_string()));
         }
-        match digits.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(JsonValue::Float(value)),
+        match nearest(digits) {
+            value if value.is_finite() => Ok(JsonValue::Float(value)),
             _ => Err(Error::new(ErrorCode::JsonNumber, [("found", beginning(digits, SHOWN).into())])),
         }
     }

@@ -1,5 +1,6 @@
 //! A value to JSON text: Python's `json.dumps(value, ensure_ascii=False)` (contract/template.md, M-37, M-38).
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -104,7 +105,7 @@ fn append_object(members: &[(Key, JsonValue)], path: &Path<'_>, depth: usize, ou
             return Err(Error::new(ErrorCode::InvalidType, fields));
         }
         // A host may have two keys that differ in unpaired surrogates alone.
-        if !seen.insert(&*key.text) {
+        if !seen.insert(Cow::Borrowed(&*key.text)) {
             return Err(Error::new(ErrorCode::JsonDuplicateKey, [("key", beginning(&key.text, SHOWN).into())]));
         }
         out.push_str(if index > 0 { ", " } else { "" });

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::error_code::ErrorCode;
-use crate::json::{JsonValue, Key, beginning};
+use crate::json::{JsonValue, Key, beginning, nearest};
 use crate::template::{invalid_type, shown, taken};
 
 const SHOWN: usize = 64;
@@ -109,7 +109,7 @@ impl<'p> Fields<'p> {
     pub(super) fn number(&mut self, name: &str) -> Result<f64, Error> {
         let value = self.required(name)?;
         let rounded = match &value {
-            JsonValue::Int(digits) => digits.parse::<f64>().unwrap_or(f64::INFINITY),
+            JsonValue::Int(digits) => nearest(digits),
             JsonValue::Float(number) => *number,
             other => return Err(invalid_type(self.at(name), "number", other)),
         };

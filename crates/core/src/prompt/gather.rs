@@ -63,6 +63,9 @@ impl Visitor for Tally<'_, '_> {
     }
 }
 
+/// Numbers of names, items and sources by what tells them apart: for sources the class of their bytes too. One type, which is compiled once.
+type Numbers = BTreeMap<(Option<Place>, u8), u32>;
+
 /// The tokens of a composition with the names of what they touch.
 pub(super) struct Gather<'r, 'a> {
     request: &'r Request,
@@ -73,11 +76,11 @@ pub(super) struct Gather<'r, 'a> {
     pub(super) speakers: Vec<Speaker>,
     /// Paths of the sources that ranges name; `None` is the program.
     pub(super) names: Vec<String>,
-    name_numbers: BTreeMap<Option<Place>, u32>,
+    name_numbers: Numbers,
     pub(super) places: Vec<(&'static str, String)>,
-    place_numbers: BTreeMap<Place, u32>,
+    place_numbers: Numbers,
     pub(super) sources: Vec<SourceCount>,
-    source_numbers: BTreeMap<(Option<Place>, u8), u32>,
+    source_numbers: Numbers,
     /// Of each source, as an index of [`PARTS`].
     parts: Vec<usize>,
     segment: Vec<Heard>,
@@ -123,7 +126,7 @@ impl<'r, 'a> Gather<'r, 'a> {
 
     fn name(&mut self, origin: Origin) -> u32 {
         let next = number(self.names.len());
-        let found = *self.name_numbers.entry((!origin.is_literal).then_some(origin.place)).or_insert(next);
+        let found = *self.name_numbers.entry(((!origin.is_literal).then_some(origin.place), 0)).or_insert(next);
         if found == next {
             self.names.push(origin.source(self.request));
         }
@@ -132,7 +135,7 @@ impl<'r, 'a> Gather<'r, 'a> {
 
     fn place(&mut self, place: Place) -> u32 {
         let next = number(self.places.len());
-        let found = *self.place_numbers.entry(place.of_item()).or_insert(next);
+        let found = *self.place_numbers.entry((Some(place.of_item()), 0)).or_insert(next);
         if found == next {
             let part = if place == Place::Generation { "generation_prompt" } else { part_name(place.part()) };
             self.places.push((part, place.item(self.request)));

@@ -1,6 +1,5 @@
 //! Where the texts of a conversation come from: messages of the template back to fields of the request.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,6 +9,7 @@ use super::passes::Kept;
 use super::place::{Origin, Place};
 use super::request::Request;
 use crate::artifact::template::{PART_GENERATION, PART_TOOLS};
+use crate::by_place::ByPlace;
 use crate::template::{Conversation, Item, Message, Role, Source, What};
 
 /// Which message is what, and the fragments of those that the assembler composed.
@@ -18,7 +18,7 @@ pub(super) struct Layout {
     taken: usize,
     /// Messages of the history that are there.
     history: usize,
-    composed: BTreeMap<u32, Vec<Fragment>>,
+    composed: ByPlace<Vec<Fragment>>,
 }
 
 /// A stretch of one origin: bytes `start..end` of a message's field or of a literal, and where they begin in their source.
@@ -53,12 +53,12 @@ impl Layout {
     pub(super) fn apply(request: &Request, kept: &Kept, conversation: &mut Conversation) -> Self {
         let all = request.turns.last().map_or(0, |turn| turn.end);
         let taken = kept.messages_taken(request);
-        let mut layout = Self { taken, history: all - taken, composed: BTreeMap::new() };
+        let mut layout = Self { taken, history: all - taken, composed: ByPlace::new() };
         conversation.messages.drain(1..=taken);
         let user = layout.user();
         layout.compose(0, content::whole_system(request, kept), conversation);
         layout.compose(user, content::user(request, kept), conversation);
-        for (&message, &cut) in &kept.response_cuts {
+        for (message, &cut) in kept.response_cuts.iter() {
             let index = message - taken;
             let (place, at): (fn(Source) -> Place, _) =
                 if index > user { (Place::Steps, index - user - 1) } else { (Place::History, index - 1 + taken) };
@@ -71,7 +71,7 @@ impl Layout {
     fn compose(&mut self, index: usize, content: Content, conversation: &mut Conversation) {
         if let Some(message) = conversation.messages.get_mut(index) {
             Arc::make_mut(message).content = content.text;
-            self.composed.insert(number(index), content.fragments);
+            self.composed.insert(index, content.fragments);
         }
     }
 
@@ -107,7 +107,7 @@ impl Layout {
     /// The stretches that a field's bytes `start..end` have.
     fn stretches(&self, source: Source, start: usize, end: usize, tell: &mut impl FnMut(Stretch)) {
         let fragments = match source {
-            Source::Content(index) => self.composed.get(&index),
+            Source::Content(index) => self.composed.get(index as usize),
             _ => None,
         };
         let Some(fragments) = fragments else {

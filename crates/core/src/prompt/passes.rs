@@ -1,6 +1,5 @@
 //! The passes and the sweep: what is given up, in which order, and when that stops (contract/prompt.md, P-62 to P-72).
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
@@ -15,6 +14,7 @@ use super::place::Place;
 use super::rendering::segments;
 use super::request::Request;
 use super::{Step, Workbench};
+use crate::by_place::ByPlace;
 use crate::error::Error;
 use crate::ids::TokenId;
 use crate::template::{Composition, Item, Role, Source, What};
@@ -35,9 +35,9 @@ pub(super) struct Kept {
     /// So many facts, the first ones in the prompt.
     pub(super) facts: usize,
     /// For a passage by its rank: the byte of its escaped text at which it is cut.
-    pub(super) chunk_cuts: BTreeMap<usize, usize>,
+    pub(super) chunk_cuts: ByPlace<usize>,
     /// For a tool response by its place among all messages: the byte at which it is cut.
-    pub(super) response_cuts: BTreeMap<usize, usize>,
+    pub(super) response_cuts: ByPlace<usize>,
 }
 
 impl Kept {
@@ -47,8 +47,8 @@ impl Kept {
             marker: false,
             chunks: request.retrieved.len(),
             facts: request.local_state.len(),
-            chunk_cuts: BTreeMap::new(),
-            response_cuts: BTreeMap::new(),
+            chunk_cuts: ByPlace::new(),
+            response_cuts: ByPlace::new(),
         }
     }
 
@@ -63,7 +63,7 @@ impl Kept {
     }
 
     pub(super) fn cut_of_chunk(&self, rank: usize) -> Option<usize> {
-        self.chunk_cuts.get(&rank).copied()
+        self.chunk_cuts.get(rank).filter(|_| rank < self.chunks).copied()
     }
 }
 
@@ -234,7 +234,7 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
             if !self.is_over() {
                 break;
             }
-            let segment = segments.get(&number(index)).copied().unwrap_or_default();
+            let segment = segments.get(index).copied().unwrap_or_default();
             self.cut_response(index, segment, limit, format_args!("{tokens} tokens, limit {limit}"))?;
         }
         Ok(())
@@ -276,7 +276,7 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         for item in segment {
             let data = self.bench.template.data(self.composition, item);
             let cut = match item.what {
-                What::Field(Source::Content(index), ..) => self.kept.response_cuts.get(&(index as usize)),
+                What::Field(Source::Content(index), ..) => self.kept.response_cuts.get(index as usize),
                 _ => None,
             };
             text.extend_from_slice(data.get(..cut.copied().unwrap_or(data.len())).unwrap_or(data));
@@ -311,7 +311,7 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         self.kept.turns_out += count;
         self.kept.marker |= marker;
         let end = 1 + self.kept.messages_taken(self.request);
-        self.kept.response_cuts.retain(|index, _| *index >= end);
+        self.kept.response_cuts.forget(end);
         let mut before = self.message_tokens.get(first..end).unwrap_or_default().iter().sum::<usize>();
         let mut after = 0;
         if marker {
@@ -333,7 +333,6 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
         let rank = self.kept.chunks - 1;
         self.user.remove(1 + rank, self.bench)?;
         self.kept.chunks = rank;
-        self.kept.chunk_cuts.remove(&rank);
         let given_bytes = self.request.retrieved.get(rank).map_or(0, |chunk| chunk.text.given);
         let step = self.step(pass, "drop_chunk", Place::ChunkId(number(rank)).item(self.request));
         self.done(Step { given_bytes, ..step }, before, self.user.total(), why);
@@ -376,12 +375,12 @@ impl<'r, 'b, 'w> Passes<'r, 'b, 'w> {
 }
 
 /// The stretch of text in which the content of each message stands.
-fn contents(composition: &Composition) -> BTreeMap<u32, &[Item]> {
-    let mut contents = BTreeMap::new();
+fn contents(composition: &Composition) -> ByPlace<&[Item]> {
+    let mut contents = ByPlace::new();
     for segment in segments(&composition.items) {
         for item in segment {
             if let What::Field(Source::Content(index), ..) = item.what {
-                contents.insert(index, segment);
+                contents.insert(index as usize, segment);
             }
         }
     }

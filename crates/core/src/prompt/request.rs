@@ -1,5 +1,6 @@
 //! The request of Prompt2: JSON becomes values that cannot be wrong (contract/prompt.md, P-10 to P-26).
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -218,7 +219,7 @@ fn identifier(fields: &mut Fields<'_>, name: &str) -> Result<String, Error> {
 fn refuse_twins<'n>(names: impl Iterator<Item = &'n str>, array: &str, field: &str) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for (index, name) in names.enumerate() {
-        if !seen.insert(name) {
+        if !seen.insert(Cow::Borrowed(name)) {
             let fields = [("field", format!("{array}[{index}].{field}").into()), ("found", name.to_string().into())];
             return Err(Error::new(ErrorCode::DuplicateIdentifier, fields));
         }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::config::{SamplingConfig, Seed, WIDTH, check_offset, check_pair, check_scale, check_share};
 use crate::error::Error;
 use crate::error_code::ErrorCode;
-use crate::json::{JsonValue, Key, beginning};
+use crate::json::{JsonValue, Key, beginning, nearest};
 use crate::tokenizer::Profile;
 
 /// What draws ids, and what ends a generation.
@@ -190,7 +190,7 @@ fn key(digits: &str) -> Option<[u8; 32]> {
 fn number(field: &str, value: &JsonValue) -> Result<f64, Error> {
     match value {
         // An integer that no float64 holds is infinite, and refused as that.
-        JsonValue::Int(digits) => Ok(digits.parse().unwrap_or(f64::INFINITY)),
+        JsonValue::Int(digits) => Ok(nearest(digits)),
         JsonValue::Float(number) => Ok(*number),
         other => Err(mistyped(field, "a number", other)),
     }

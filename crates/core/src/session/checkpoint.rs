@@ -1,7 +1,6 @@
 //! A session as JSON that names what it belongs to (contract/template.md, M-106).
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -14,10 +13,11 @@ use super::chunks::Chunk;
 use super::delta::write_ids;
 use super::{Record, Session, SessionOptions, State, read_reply, texts};
 use crate::artifact::hex;
+use crate::by_place::ByPlace;
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::ids::TokenId;
-use crate::json::{JsonValue, Key, quote, read, write};
+use crate::json::{JsonValue, quote, read, write};
 use crate::template::Template;
 use crate::template::messages::{self, Conversation, shown};
 use crate::tokenizer::{Profile, Scratch};
@@ -156,18 +156,22 @@ fn restored(template: &Template<'_>, content: &JsonValue, scratch: &mut Scratch)
     Some(session)
 }
 
-fn records(template: &Template<'_>, value: &JsonValue, session: &Session) -> Option<BTreeMap<usize, Arc<Record>>> {
+fn records(template: &Template<'_>, value: &JsonValue, session: &Session) -> Option<ByPlace<Arc<Record>>> {
     let JsonValue::Object(members) = value else { return None };
-    let record = |(key, value): &(Key, JsonValue)| {
+    let mut records = ByPlace::new();
+    for (key, value) in members {
         let index: usize = key.text.parse().ok()?;
         let [head, ids, _, name] = elements(value)? else { return None };
         let (head, ids, state) = (self::ids(template, head)?, self::ids(template, ids)?, state(template, name)?);
         let numbers: Vec<u32> = ids.iter().map(|id| id.get()).collect();
         let read = read_reply(template, state, &numbers, session.reading(template)).ok()?;
         let is_message = session.state.given.get(index).is_some_and(|message| **message == *read.json);
-        (is_message && !ids.is_empty()).then(|| (index, Arc::new(Record { head, ids, ended: read.ended, state })))
-    };
-    members.iter().map(record).collect()
+        if !is_message || ids.is_empty() {
+            return None;
+        }
+        records.insert(index, Arc::new(Record { head, ids, ended: read.ended, state }));
+    }
+    Some(records)
 }
 
 fn cached(template: &Template<'_>, value: &JsonValue, messages: usize) -> Option<Vec<Arc<Chunk>>> {

@@ -11,12 +11,12 @@ mod delta;
 mod tests;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::by_place::ByPlace;
 use crate::error::Error;
 use crate::error_code::ErrorCode;
 use crate::ids::TokenId;
@@ -109,7 +109,7 @@ struct State {
     given: Vec<Arc<str>>,
     conversation: Conversation,
     /// Replies by their ids.
-    records: BTreeMap<usize, Arc<Record>>,
+    records: ByPlace<Arc<Record>>,
     /// Ids of messages, without those of a reply that came last.
     chunks: Chunks,
     cached: Vec<Arc<Chunk>>,
@@ -342,7 +342,7 @@ impl Session {
             builder.begin(index, walk.unanswered());
             walk.turn(index);
             let symbols = walk.take();
-            match self.state.records.get(&index).filter(|_| options.preserve_thinking) {
+            match self.state.records.get(index).filter(|_| options.preserve_thinking) {
                 None => builder.take(&symbols)?,
                 Some(record) => builder.take_record(&symbols, &[&record.head, &record.ids], record.ended)?,
             }

@@ -58,6 +58,7 @@ pub struct Template<'a> {
 
 impl<'a> Template<'a> {
     /// The template of an artifact: `no_template` where it has none.
+    #[inline(never)]
     pub fn new<B: AsRef<[u8]>>(artifact: &'a Artifact<B>) -> Result<Self, Error> {
         let Some(program) = artifact.template() else {
             return Err(Error::new(ErrorCode::NoTemplate, [("digest", artifact.semantic_digest().into())]));

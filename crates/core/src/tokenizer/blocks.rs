@@ -1,120 +1,54 @@
-//! Where the pieces of ASCII text begin, 64 bytes at a time, for the one pre-tokenizer that this is known of.
+//! Where pieces begin, 64 bytes at a time, for the one pre-tokenizer that this is known of.
 //!
 //! Qwen's pattern decides from a character, the two before it and the one after it whether a piece begins there, but in a few places,
-//! which are left to the DFA. So the beginnings of a block are a few operations on words that have a bit for each byte. The DFA is sealed
-//! in the artifact and says what is right: when it is opened, its states that ASCII leads to are compared with [`KNOWN`], the states
-//! that this file was written from, and where one differs nothing here is used. Tests compare both on all short texts.
-//!
-//! The pattern, with `L` for letters, `N` digits, `R` line ends, `S` other white space, `O` what remains:
-//! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^RLN]?L+|N| ?O+R*|[SR]*R+|[SR]+(?![^SR])|[SR]+`.
+//! which are left to the DFA. So the beginnings of a block are a few operations on words that have a bit for each byte. Tests compare them
+//! with the DFA on all short texts.
 
 use slm2_simd::{BLOCK_BYTES, Classes, classes};
 
-use crate::artifact::Pretokenizer;
-use crate::artifact::pretokenizer::{DEAD, START, State};
+use super::kinds::Kinds;
+use super::known_dfa::begins_contraction;
 
-/// Kinds of ASCII, in the order of the rows below.
-const KINDS: usize = 8;
+/// 64 bytes of a text, and so many after them that 16 can be read from each.
+pub(super) type Block = [u8; BLOCK_BYTES + 16];
 
-/// The DFA that the pattern has on ASCII: for each state the next one on a letter that a contraction may begin with, on another letter, a
-/// digit, U+0020, another space, a line end, an apostrophe, and on what remains. `*` is not compared: what comes there is left to the DFA.
-///
-/// States, each after the one that leads to it: `s` where a piece begins, `l` letters, `n` a digit, `b` U+0020, `t` another space, `e`
-/// white space up to a line end, `q` an apostrophe, `f` one of the rest, `o` more of them, `w` more white space, `r` line ends after
-/// the rest, `x` white space after a line end; `.` none.
-const KNOWN: [(u8, &[u8; KINDS]); 12] = [
-    (b's', b"llnbteqf"),
-    (b'l', b"ll......"),
-    (b'n', b"........"),
-    (b'b', b"ll.wweoo"),
-    (b't', b"ll.wwe.."),
-    (b'e', b"...xxe.."),
-    (b'q', b"*l...roo"),
-    (b'f', b"ll...roo"),
-    (b'o', b".....roo"),
-    (b'w', b"...wwe.."),
-    (b'r', b".....r.."),
-    (b'x', b"...xxe.."),
-];
-
-/// Where a row of [`KNOWN`] has a byte.
-const fn kind(byte: u8) -> usize {
-    match byte {
-        b'A'..=b'Z' | b'a'..=b'z' => !begins_contraction(byte) as usize,
-        b'0'..=b'9' => 2,
-        b' ' => 3,
-        b'\t' | 0x0B | 0x0C => 4,
-        b'\n' | b'\r' => 5,
-        b'\'' => 6,
-        _ => 7,
-    }
+/// The block of a shorter text. What comes after it is not known, which is what these bytes say.
+pub(super) fn last_block(text: &[u8]) -> Block {
+    let mut block = [u8::MAX; BLOCK_BYTES + 16];
+    block.iter_mut().zip(text).for_each(|(place, &byte)| *place = byte);
+    block
 }
 
-/// `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d`, in either case.
-const fn begins_contraction(letter: u8) -> bool {
-    matches!(letter | 0x20, b's' | b't' | b'r' | b'v' | b'm' | b'l' | b'd')
-}
-
-/// How many bytes before the last one the match ends in a state of [`KNOWN`].
-const fn match_back(name: u8) -> Option<usize> {
-    match name {
-        b'x' => None,
-        b'w' => Some(1),
-        _ => Some(0),
-    }
-}
-
-/// Whether the states of a checked DFA that ASCII leads to are the known ones.
-pub(super) fn are_known(dfa: &Pretokenizer<'_>) -> bool {
-    let mut states = [None; 128];
-    if let Some(first) = states.get_mut(usize::from(b's')) {
-        *first = Some(START);
-    }
-    KNOWN.iter().all(|&(name, row)| (0..0x80).all(|byte| is_known(dfa, &mut states, name, *row, byte)))
-}
-
-/// Whether a byte leads from a state where it is known to lead; states that are met for the first time are noted under their name.
-fn is_known(dfa: &Pretokenizer<'_>, states: &mut [Option<State>; 128], name: u8, row: [u8; KINDS], byte: u8) -> bool {
-    let Some(state) = states.get(usize::from(name)).copied().flatten() else { return false };
-    let next = row.get(kind(byte)).copied().unwrap_or(b'.');
-    let target = dfa.after_byte(state, byte);
-    match (next, states.get_mut(usize::from(next))) {
-        (b'*', _) => true,
-        (b'.', _) => target == DEAD,
-        (_, Some(Some(met))) => *met == target,
-        (_, Some(place)) => {
-            *place = Some(target);
-            target != DEAD && dfa.match_back(target) == match_back(next)
-        }
-        (_, None) => false,
-    }
-}
-
-/// Where pieces begin in `text`, which begins with one: a bit for each of the next 63 bytes, none where that is not known here. The piece
+/// Where pieces begin in a block, which begins with one: a bit for each of the next 63 bytes, none where that is not known here. The piece
 /// before each of them is known as well.
 #[inline]
-pub(super) fn beginnings(text: &[u8]) -> u64 {
-    if let Some(block) = text.first_chunk::<BLOCK_BYTES>() {
-        return of_block(block);
+pub(super) fn beginnings(block: &Block, kinds: &Kinds) -> u64 {
+    let Some(bytes) = block.first_chunk() else { return 0 };
+    let Classes { mut letters, digits, blanks, newlines, tabs, apostrophes, mut beyond } = classes(bytes);
+    // The bytes of characters of the rest, but their first.
+    let mut tails = 0;
+    while beyond != 0 {
+        let at = beyond.trailing_zeros() as usize;
+        let Some(four) = block.get(at..).and_then(<[u8]>::first_chunk) else { break };
+        let (length, is_letter) = kinds.of(*four);
+        if length == 0 || at + length > BLOCK_BYTES {
+            break;
+        }
+        let character = ((1_u64 << length) - 1) << at;
+        letters |= if is_letter { character } else { 0 };
+        tails |= if is_letter { 0 } else { character & (character << 1) };
+        beyond &= !character;
     }
-    // What comes after the text is not known, which is what bytes beyond ASCII say.
-    let mut block = [u8::MAX; BLOCK_BYTES];
-    if let Some(place) = block.get_mut(..text.len()) {
-        place.copy_from_slice(text);
-    }
-    of_block(&block)
-}
-
-#[inline]
-fn of_block(block: &[u8; BLOCK_BYTES]) -> u64 {
-    let Classes { letters, digits, blanks, newlines, tabs, apostrophes, beyond } = classes(block);
     let spaces = blanks | tabs;
     let white = spaces | newlines;
     let rest = !(letters | digits | white | beyond);
     // A bit of `x << 1` says that the byte before is x.
     let rest_begins = rest & !(rest << 1 | blanks << 1);
+    // Characters have up to three bytes here.
+    let rest_goes_on = rest_begins | rest_begins << 1 & tails;
+    let first_of_rest = rest_goes_on | rest_goes_on << 1 & tails;
     // Letters follow in the same piece a space, and one of the rest that begins a piece.
-    let letters_begin = letters & !(letters << 1 | spaces << 1) & (!(rest << 1) | rest << 2 | blanks << 2);
+    let letters_begin = letters & !(letters << 1 | spaces << 1 | first_of_rest << 1);
     // Line ends follow the rest in the same piece.
     let newlines_begin = newlines & !(newlines << 1 | rest << 1);
     // The last space before something else begins a piece, whatever is before it.
@@ -123,7 +57,7 @@ fn of_block(block: &[u8; BLOCK_BYTES]) -> u64 {
     // Whether the last byte before something unknown begins a piece depends on that, and a line may end there after spaces.
     let known = below_lowest(beyond) >> 1;
     let before_lines = spaces & (newlines >> 1 | known.wrapping_add(1));
-    let known = known & before_contraction(block, apostrophes & rest_begins & letters >> 1);
+    let known = known & before_contraction(bytes, apostrophes & rest_begins & letters >> 1);
     begin & known & before_spaces_that_end_a_line(before_lines, white) & !1
 }
 
@@ -171,7 +105,7 @@ mod tests {
     /// Where pieces begin, by the DFA alone, as far as what follows the text cannot change it.
     fn by_dfa(scanner: &Scanner, text: &[u8]) -> Vec<usize> {
         let (mut begin, mut all) = (0, Vec::new());
-        while let Some(length) = scanner.decide(&text[begin..], &mut scanner.begin()) {
+        while let Some(length) = scanner.decide_by_bytes(&text[begin..], &mut scanner.begin()) {
             begin += length;
             all.push(begin);
         }
@@ -180,7 +114,8 @@ mod tests {
 
     /// What is found is a beginning of the DFA, and so is nothing in between.
     fn check(scanner: &Scanner, text: &[u8]) -> usize {
-        let mut rest = beginnings(text);
+        let kinds = scanner.kinds().expect("the DFA is the known one");
+        let mut rest = beginnings(&text.first_chunk().copied().unwrap_or_else(|| last_block(text)), kinds);
         let mut found = Vec::new();
         while rest != 0 {
             found.push(rest.trailing_zeros() as usize);
@@ -196,7 +131,6 @@ mod tests {
         const BYTES: [u8; 10] = *b"sAb7 \t\n'!\xC3";
         let artifact = artifact();
         let scanner = artifact.scanner();
-        assert!(are_known(&artifact.pretokenizer()));
         let mut found = 0;
         for number in 0..10_usize.pow(6) {
             let mut rest = number;
@@ -211,9 +145,24 @@ mod tests {
     }
 
     #[test]
+    fn short_texts_of_characters_begin_where_the_dfa_says() {
+        // Letters, rest, digits and spaces of one to four bytes; U+017F is an s for a contraction.
+        const PARTS: [&str; 16] =
+            ["a", "s", "é", "の", "𝒳", "!", "'", "¡", "，", "😀", "7", "٣", " ", "\u{3000}", "\n", "\u{17F}"];
+        let artifact = artifact();
+        let mut found = 0;
+        for number in 0..PARTS.len().pow(5) {
+            let text: std::string::String = (0..5).map(|place| PARTS[number >> (4 * place) & 15]).collect();
+            found += check(artifact.scanner(), text.as_bytes());
+        }
+        assert!(found > 400_000, "{found}");
+    }
+
+    #[test]
     fn random_blocks_begin_where_the_dfa_says() {
         const SEED: u64 = 23;
         const BYTES: &[u8] = b"etaoinsrlvmdEOSRDxyz0149    \t\n\n\r'\"!#._-{}()\0\x0B\x0C\x1C\x7F\xC2\xA0\xE4\xFF";
+        const CHARACTERS: [&str; 12] = ["ä", "ß", "д", "م", "の", "漢", "한", "ิ", "€", "…", "\u{A0}", "😀"];
         let artifact = artifact();
         let scanner = artifact.scanner();
         let mut state = SEED;
@@ -225,37 +174,17 @@ mod tests {
         for _ in 0..200_000 {
             // Few kinds of bytes make long runs.
             let kinds: [u8; 4] = core::array::from_fn(|_| BYTES[random(BYTES.len())]);
-            let any = random(2) == 0;
-            let text: Vec<u8> =
-                (0..random(100)).map(|_| if any { BYTES[random(BYTES.len())] } else { kinds[random(4)] }).collect();
+            let (any, wide) = (random(2) == 0, random(3));
+            let mut text = Vec::new();
+            for _ in 0..random(100) {
+                if random(4) < wide {
+                    text.extend(CHARACTERS[random(CHARACTERS.len())].as_bytes());
+                } else {
+                    text.push(if any { BYTES[random(BYTES.len())] } else { kinds[random(4)] });
+                }
+            }
             found += check(scanner, &text);
         }
-        assert!(found > 1_000_000, "{found}");
-    }
-
-    #[test]
-    fn a_dfa_that_differs_anywhere_is_not_known() {
-        let artifact = artifact();
-        let section = artifact.pretokenizer_section();
-        let dfa = Pretokenizer::over(section);
-        let accept_end = 264 + dfa.accept().len();
-        let table = accept_end.next_multiple_of(2);
-        // A text for each of the known states.
-        for text in ["", "a", "7", " ", "\t", "\n", "'", "!", "!!", "  ", "!\n", "\n "] {
-            let state = text.bytes().fold(START, |state, byte| dfa.after_byte(state, byte)).index();
-            for byte in (0..0x80).filter(|&byte| text != "'" || !begins_contraction(byte)) {
-                let place = table + 2 * (state * dfa.width() + usize::from(dfa.class_of_byte()[usize::from(byte)]));
-                let mut changed = section.to_vec();
-                changed[place..place + 2].copy_from_slice(&[u8::from(section[place] != 1), 0]);
-                assert!(!are_known(&Pretokenizer::over(&changed)), "{text:?} {byte}");
-            }
-            // The start accepts nothing, and nobody asks.
-            let mut changed = section.to_vec();
-            changed[264 + state] ^= 1;
-            assert!(text.is_empty() || !are_known(&Pretokenizer::over(&changed)), "{text:?}");
-        }
-        let small = std::fs::read("../../tests/data/small-v1.slm2").expect("it is there");
-        let small = Artifact::from_bytes(small).expect("it opens");
-        assert!(are_known(&dfa) && !are_known(&small.pretokenizer()));
+        assert!(found > 900_000, "{found}");
     }
 }

@@ -1,4 +1,5 @@
-//! Long pieces that were encoded before, with their ids: clauses of languages that are written without spaces, rules of signs, tables.
+//! Pieces that were encoded before and are too long for the table of pieces, or have too many ids for it: clauses of languages that are
+//! written without spaces, rules of signs, long numbers, names.
 //!
 //! Bytes and ids of each lie one after the other in two memories; a slot says where. When one of the memories is full, all is forgotten
 //! and it begins again: what is not here is encoded, with the same ids.
@@ -23,8 +24,8 @@ struct Slot {
     tag: u32,
     text: u32,
     ids: u32,
-    length: u16,
-    count: u16,
+    length: u8,
+    count: u8,
 }
 
 /// Without any memory until something is kept.
@@ -58,7 +59,7 @@ impl ClauseCache {
         let (Ok(text), Ok(first)) = (u32::try_from(self.text.len()), u32::try_from(self.ids.len())) else { return };
         let (place, tag) = place_of(hash);
         if let Some(slot) = self.slots.get_mut(place) {
-            *slot = Slot { tag, text, ids: first, length: length.into(), count: count.into() };
+            *slot = Slot { tag, text, ids: first, length, count };
             self.text.extend_from_slice(piece);
             self.ids.extend_from_slice(ids);
         }

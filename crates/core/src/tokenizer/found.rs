@@ -1,6 +1,7 @@
 //! Pieces that were found and wait for their ids: first they are found and after that looked up, so that the look-ups of several are
 //! under way at once.
 
+use super::blocks::Block;
 use super::key::Key;
 use super::piece_cache::PieceCache;
 
@@ -12,28 +13,31 @@ pub(super) const MOST: usize = AHEAD + 64;
 /// A piece, or a part of one.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Piece {
-    /// Of nothing where it is too long for one.
+    /// Of none where it is too long for one.
     pub(super) key: Key,
     /// Of the key.
     pub(super) hash: u64,
-    pub(super) length: usize,
+    /// Where it begins, after so many bytes of those before it. It ends where the next one begins.
+    pub(super) start: usize,
 }
 
 /// Pieces, or parts of one, that follow each other.
 pub(super) struct Found {
     pieces: [Piece; MOST],
     count: usize,
+    /// How many bytes they have.
+    length: usize,
 }
 
 impl Default for Found {
     fn default() -> Self {
-        Self { pieces: [Piece::default(); MOST], count: 0 }
+        Self { pieces: [Piece::default(); MOST], count: 0, length: 0 }
     }
 }
 
 impl Found {
     pub(super) const fn clear(&mut self) {
-        self.count = 0;
+        (self.count, self.length) = (0, 0);
     }
 
     /// Whether enough were found.
@@ -47,38 +51,51 @@ impl Found {
         self.pieces.get(..self.count).unwrap_or_default()
     }
 
+    /// How many bytes they have.
+    pub(super) const fn length(&self) -> usize {
+        self.length
+    }
+
     /// The first `length` bytes of `text`, a piece or a part of one.
     #[inline]
     pub(super) fn push(&mut self, text: &[u8], length: usize, part: bool, cache: &PieceCache) {
-        let Some(key) = Key::new(text, length) else { return self.push_long(text, length, part, cache) };
-        let key = if part { key.as_part() } else { key };
-        let hash = key.hash();
-        cache.prefetch(hash);
+        let (key, hash) = key_of(text, length, part, cache);
         if let Some(place) = self.pieces.get_mut(self.count) {
-            *place = Piece { key, hash, length };
+            *place = Piece { key, hash, start: self.length };
             self.count += 1;
+            self.length += length;
         }
     }
 
-    #[inline(never)]
-    fn push_long(&mut self, text: &[u8], length: usize, part: bool, cache: &PieceCache) {
-        cache.prefetch_long(text.get(..length).unwrap_or_default(), part);
-        if let Some(place) = self.pieces.get_mut(self.count) {
-            *place = Piece { key: Key::default(), hash: 0, length };
-            self.count += 1;
-        }
-    }
-
-    /// The pieces of `text` between its first byte and the last beginning; how many bytes they have.
+    /// The pieces of a block between its first byte and the last beginning; how many bytes they have.
     #[inline]
-    pub(super) fn push_beginnings(&mut self, text: &[u8], mut beginnings: u64, cache: &PieceCache) -> usize {
-        let mut start = 0;
+    pub(super) fn push_block(&mut self, block: &Block, mut beginnings: u64, cache: &PieceCache) -> usize {
+        // In variables of their own they stay in registers.
+        let (before, mut count, mut start) = (self.length, self.count, 0);
         while beginnings != 0 {
             let next = beginnings.trailing_zeros() as usize;
             beginnings &= beginnings - 1;
-            self.push(text.get(start..).unwrap_or_default(), next - start, false, cache);
+            let (key, hash) = key_of(block.get(start..).unwrap_or_default(), next - start, false, cache);
+            if let Some(place) = self.pieces.get_mut(count) {
+                *place = Piece { key, hash, start: before + start };
+                count += 1;
+            }
             start = next;
         }
+        (self.count, self.length) = (count, before + start);
         start
     }
+}
+
+/// The key of the first `length` bytes of `text`, and its hash; that it will be looked for is said.
+#[inline]
+fn key_of(text: &[u8], length: usize, part: bool, cache: &PieceCache) -> (Key, u64) {
+    let Some(key) = Key::new(text, length) else {
+        cache.prefetch_long(text.get(..length).unwrap_or_default(), part);
+        return (Key::NONE, 0);
+    };
+    let key = if part { key.as_part() } else { key };
+    let hash = key.hash();
+    cache.prefetch(hash);
+    (key, hash)
 }

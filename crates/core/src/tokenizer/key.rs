@@ -24,6 +24,9 @@ const MASKS: [u128; SHORT + 1] = {
 };
 
 impl Key {
+    /// The key of none: an entry has no such length.
+    pub(super) const NONE: Self = Self(1);
+
     /// The key of the first `length` bytes of `text`; `None` where they are too many.
     #[inline]
     pub(crate) fn new(text: &[u8], length: usize) -> Option<Self> {
@@ -63,9 +66,9 @@ impl Key {
         ((key & ((1 << (8 * length)) - 1)).to_le_bytes(), length)
     }
 
-    /// Whether it is the key of nothing.
+    /// Whether it is the key of none.
     pub(super) const fn is_none(self) -> bool {
-        self.0 == 0
+        self.0 == Self::NONE.0
     }
 
     /// Whether it is the key of a part.

@@ -1,13 +1,13 @@
 //! Pieces that are not in the cache, several at a time: looking them up and merging them is waiting for memory, and what one piece waits
 //! for does not depend on another.
 
-use super::Tokenizer;
-use super::characters::Characters;
-use super::found::MOST;
-use super::key::Key;
+use super::clause_cache::ClauseCache;
+use super::found::{MOST, Piece};
+use super::key::{Key, SHORT};
 use super::merge::MergeTables;
 use super::piece_cache::{PieceCache, SHORT_IDS};
 use super::scan::Scan;
+use super::{Scratch, Tokenizer};
 use crate::ids::TokenId;
 
 /// How many are merged beside each other.
@@ -16,27 +16,29 @@ const TOGETHER: usize = 8;
 const BYTES: usize = 16;
 
 impl Tokenizer<'_> {
-    /// Take the ids of pieces to the cache, where they are not there yet. It changes nothing else: what is not found there afterwards is
+    /// Take the ids of pieces to the caches, where they are not there yet. It changes nothing else: what is not found there afterwards is
     /// encoded one by one.
     #[inline(never)]
-    pub(super) fn learn(
-        &self,
-        keys: &mut dyn Iterator<Item = Key>,
-        cache: &mut PieceCache,
-        characters: &mut Characters,
-    ) {
-        let mut absent = [Key::default(); MOST];
+    pub(super) fn learn(&self, pieces: &[Piece], scratch: &mut Scratch) {
+        let Scratch { cache, clauses, characters, together, .. } = scratch;
+        let mut absent = [0; MOST];
         let mut count = 0;
-        for (place, key) in absent.iter_mut().zip(keys.filter(|&key| !key.is_none() && !cache.has(key))) {
-            cache.prefetch_beside(key);
-            self.index.prefetch(key);
-            *place = key;
-            count += 1;
+        for (number, piece) in (0_u8..).zip(pieces) {
+            // No branch: which of them are absent, nothing predicts.
+            if let Some(place) = absent.get_mut(count) {
+                *place = number;
+            }
+            count += usize::from(!cache.has(piece.key, piece.hash) & !piece.key.is_none());
         }
-        let mut merged = Together::default();
+        let absent = absent.get(..count).unwrap_or_default();
+        let absent = absent.iter().filter_map(|&number| pieces.get(usize::from(number)));
+        for piece in absent.clone() {
+            cache.prefetch_beside(piece.hash);
+            self.index.prefetch(piece.key);
+        }
         let tables = self.merge_tables();
-        for &key in absent.get(..count).unwrap_or_default() {
-            if cache.has_beside(key) {
+        for &Piece { key, hash, .. } in absent {
+            if cache.has_beside(key, hash) {
                 continue;
             }
             if let Some(id) = self.whole_short(key) {
@@ -45,36 +47,46 @@ impl Tokenizer<'_> {
             }
             let (bytes, length) = key.bytes();
             let text = bytes.get(..length).unwrap_or_default();
+            if length > SHORT_IDS && clauses.find(text, hash).is_some() {
+                continue;
+            }
             if key.is_ascii() {
-                merged.push(&tables, key, Scan::of_bytes(&tables, text), cache);
+                together.push(&tables, key, Scan::of_bytes(&tables, text), cache, clauses);
             } else if key.is_part() || self.seams.first_part(text) == length {
-                merged.push(&tables, key, characters.begin(&tables, self.seams, text), cache);
+                together.push(&tables, key, characters.begin(&tables, self.seams, text), cache, clauses);
             }
         }
-        merged.finish(&tables, cache);
+        together.finish(&tables, cache, clauses);
     }
 }
 
 /// Pieces that are merged beside each other.
 #[derive(Default)]
-struct Together {
+pub(super) struct Together {
     scans: [(Key, Scan<BYTES>); TOGETHER],
     used: usize,
 }
 
 impl Together {
-    fn push(&mut self, tables: &MergeTables<'_>, key: Key, scan: Scan<BYTES>, cache: &mut PieceCache) {
+    fn push(
+        &mut self,
+        tables: &MergeTables<'_>,
+        key: Key,
+        scan: Scan<BYTES>,
+        cache: &mut PieceCache,
+        clauses: &mut ClauseCache,
+    ) {
         if let Some(place) = self.scans.get_mut(self.used) {
             *place = (key, scan);
             self.used += 1;
         }
         if self.used == TOGETHER {
-            self.finish(tables, cache);
+            self.finish(tables, cache, clauses);
         }
     }
 
     /// A merge of each in turn, until none has one.
-    fn finish(&mut self, tables: &MergeTables<'_>, cache: &mut PieceCache) {
+    fn finish(&mut self, tables: &MergeTables<'_>, cache: &mut PieceCache, clauses: &mut ClauseCache) {
         let scans = self.scans.get_mut(..self.used).unwrap_or_default();
         let mut going = (1_u32 << self.used) - 1;
         while going != 0 {
@@ -85,7 +97,7 @@ impl Together {
             }
         }
         for (key, scan) in scans {
-            let mut ids = [TokenId::default(); SHORT_IDS];
+            let mut ids = [TokenId::default(); SHORT];
             let mut count = 0;
             scan.tokens(|id, _| {
                 if let Some(place) = ids.get_mut(count) {
@@ -93,8 +105,10 @@ impl Together {
                 }
                 count += 1;
             });
-            if let Some(ids) = ids.get(..count) {
-                cache.keep_short(*key, ids);
+            let ids = ids.get(..count).unwrap_or_default();
+            if !cache.keep_short(*key, ids) && !key.is_part() {
+                let (bytes, length) = key.bytes();
+                clauses.keep(bytes.get(..length).unwrap_or_default(), key.hash(), ids);
             }
         }
         self.used = 0;

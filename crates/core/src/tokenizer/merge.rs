@@ -11,6 +11,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::scan::{SCANNED, scan};
 use super::tournament::Tournament;
@@ -37,16 +38,22 @@ pub(crate) struct BytePairs {
 
 impl BytePairs {
     pub(crate) fn new(merges: &Merges<'_>, vocabulary: Vocabulary<'_>, id_of_byte: &[TokenId; 256]) -> Self {
-        let mut ranks = vec![NO_RANK; 1 << 16].into_boxed_slice();
-        // Merges of two bytes make tokens of two bytes: those are few.
-        for id in vocabulary.ids() {
-            let &[left, right] = vocabulary.token(id) else { continue };
-            let ids = (id_of_byte.get(usize::from(left)), id_of_byte.get(usize::from(right)));
-            if let ((Some(&first), Some(&second)), Some(rank)) = (ids, ranks.get_mut(pair(left, right))) {
+        let mut pairs = Self { id_of_byte: *id_of_byte, ranks: vec![NO_RANK; 1 << 16].into_boxed_slice() };
+        for stretch in vocabulary.stretches() {
+            pairs.note(stretch, merges, vocabulary);
+        }
+        pairs
+    }
+
+    /// Merges of two bytes make tokens of two bytes: those are few.
+    #[inline(never)]
+    fn note(&mut self, stretch: Range<u32>, merges: &Merges<'_>, vocabulary: Vocabulary<'_>) {
+        for &[left, right] in stretch.filter_map(|id| vocabulary.token_of(TokenId::new(id))) {
+            let (first, second) = (self.id(left), self.id(right));
+            if let Some(rank) = self.ranks.get_mut(pair(left, right)) {
                 *rank = merges.rank(first, second);
             }
         }
-        Self { id_of_byte: *id_of_byte, ranks }
     }
 
     #[inline]

@@ -7,10 +7,13 @@ mod clause_cache;
 mod decode;
 mod found;
 mod key;
+mod kinds;
+mod known_dfa;
 mod learn;
 mod merge;
 mod normalize;
 mod piece_cache;
+mod piece_ends;
 mod pieces;
 mod scan;
 mod scanner;
@@ -96,6 +99,7 @@ pub struct Tokenizer<'a> {
 
 impl<'a> Tokenizer<'a> {
     /// The tokenizer of an artifact.
+    #[inline(never)]
     pub fn new<B: AsRef<[u8]>>(artifact: &'a Artifact<B>) -> Self {
         Self {
             vocabulary: artifact.vocabulary(),

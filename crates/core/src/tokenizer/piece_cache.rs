@@ -2,7 +2,7 @@
 //!
 //! An entry holds a piece whole, so that a hit is never another piece. Pieces of up to 15 bytes, which are nearly all, have entries
 //! of 32 bytes with up to four ids, two to a line; those of up to 30 bytes have entries of 64 with up to eight. Tables begin small and
-//! grow as they fill, to 4 and 2 MiB. A short piece for which its bucket has no place stands in the one beside it. What is not here is merged: the cache changes how long it takes, never what comes out.
+//! grow once, to 4 and 2 MiB. A short piece for which its bucket has no place stands in the one beside it. What is not here is merged: the cache changes how long it takes, never what comes out.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,13 +20,11 @@ const LONG_IDS: usize = 8;
 const COUNT_SHIFT: u32 = 124;
 const COUNT: u128 = 7 << COUNT_SHIFT;
 /// A table begins with 2^10 buckets of 64 bytes: 64 kB.
-const FIRST_BITS: u32 = 10;
-/// How many more bits a table has after it has grown.
-const GROWTH_BITS: u32 = 2;
-/// 2^16 buckets: 4 MiB.
-const SHORT_BITS: u32 = 16;
-/// 2^15 buckets: 2 MiB.
-const LONG_BITS: u32 = 15;
+const FIRST: usize = 1 << 10;
+/// 4 MiB.
+const MOST_SHORT: usize = 1 << 16;
+/// 2 MiB.
+const MOST_LONG: usize = 1 << 15;
 
 /// A longer piece or part as two numbers; the second is like the key of what comes after the first 16 bytes, with a length that is one more. None is 0.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -59,11 +57,10 @@ pub(crate) struct PieceCache {
     long: Table<LongEntry>,
 }
 
-/// 2^`bits` buckets.
+/// Buckets, a power of two of them.
 #[derive(Default)]
 struct Table<B> {
     buckets: Vec<B>,
-    bits: u32,
     /// How many entries were written since it has this size.
     written: usize,
 }
@@ -105,17 +102,19 @@ impl<B: Copy + Default> Table<B> {
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation)] // at most 17 bits
-    const fn place(&self, hash: u64) -> usize {
-        // Without memory there are no bits, and nothing at any place.
-        (hash >> 1 >> (63 - self.bits)) as usize
+    #[allow(clippy::cast_possible_truncation)] // 16 bits
+    fn place(&self, hash: u64) -> usize {
+        // Its upper bits are mixed best, and there are at most 2^16 buckets. Without memory there is nothing at any place.
+        (hash >> 48) as usize & self.buckets.len().wrapping_sub(1)
     }
 
-    /// Change the bucket of a hash; the table grows first where as much was written as it has buckets.
-    fn write(&mut self, hash: u64, most_bits: u32, again: impl Fn(&mut Self, B), change: impl FnOnce(&mut B)) {
-        if self.written >= self.buckets.len() && self.bits < most_bits {
-            let bits = if self.bits == 0 { FIRST_BITS } else { most_bits.min(self.bits + GROWTH_BITS) };
-            let grown = Self { buckets: vec![B::default(); 1 << bits], bits, written: 0 };
+    /// Change the bucket of a hash; the table grows first where as much was written as a small one has buckets.
+    fn write(&mut self, hash: u64, most: usize, again: impl Fn(&mut Self, B), change: impl FnOnce(&mut B)) {
+        let size = self.buckets.len();
+        if self.written >= size && size < most {
+            // From few to all in one step: each step costs as much as the memory that it is the first to touch.
+            let size = if size == 0 { FIRST } else { most };
+            let grown = Self { buckets: vec![B::default(); size], written: 0 };
             let before = core::mem::replace(self, grown);
             before.buckets.into_iter().for_each(|bucket| again(self, bucket));
         }
@@ -136,7 +135,7 @@ impl Table<Bucket> {
             }
         };
         let mut pushed_out = Entry::default();
-        self.write(hash, SHORT_BITS, again, |Bucket([first, second])| {
+        self.write(hash, MOST_SHORT, again, |Bucket([first, second])| {
             pushed_out = core::mem::replace(second, *first);
             *first = entry;
         });
@@ -149,9 +148,19 @@ impl Table<Bucket> {
         }
     }
 
+    /// Four numbers of which the first are the ids of an entry of a bucket, and how many, if it has one with this key.
+    #[inline]
+    fn entry(&self, place: usize, key: Key) -> Option<([TokenId; SHORT_IDS], usize)> {
+        let Bucket([first, second]) = self.buckets.get(place)?;
+        // A choice and no branch: which of the two it is, nothing predicts.
+        let (is_first, is_second) = (first.is_of(key), second.is_of(key));
+        let entry = if is_first { first } else { second };
+        (is_first | is_second).then_some((entry.ids, entry.count()))
+    }
+
     /// The entry of a key in the bucket beside its own.
-    fn beside(&self, key: Key) -> Option<&Entry> {
-        let Bucket([first, second]) = self.buckets.get(self.place(key.hash()) ^ 1)?;
+    fn beside(&self, key: Key, hash: u64) -> Option<&Entry> {
+        let Bucket([first, second]) = self.buckets.get(self.place(hash) ^ 1)?;
         [first, second].into_iter().find(|entry| entry.is_of(key))
     }
 }
@@ -165,7 +174,7 @@ impl Table<LongEntry> {
                 table.keep(entry);
             }
         };
-        self.write(hash, LONG_BITS, again, |place| *place = entry);
+        self.write(hash, MOST_LONG, again, |place| *place = entry);
     }
 }
 
@@ -187,20 +196,20 @@ impl PieceCache {
 
     /// Whether the bucket of a key has it.
     #[inline]
-    pub(super) fn has(&self, key: Key) -> bool {
-        self.short.bucket(key.hash()).is_some_and(|Bucket([first, second])| first.is_of(key) | second.is_of(key))
+    pub(super) fn has(&self, key: Key, hash: u64) -> bool {
+        self.short.bucket(hash).is_some_and(|Bucket([first, second])| first.is_of(key) | second.is_of(key))
     }
 
     /// Whether the bucket beside that of a key has it.
     #[inline]
-    pub(super) fn has_beside(&self, key: Key) -> bool {
-        self.short.beside(key).is_some()
+    pub(super) fn has_beside(&self, key: Key, hash: u64) -> bool {
+        self.short.beside(key, hash).is_some()
     }
 
-    /// Say that [`Self::has_beside`] will be asked for a key.
+    /// Say that [`Self::has_beside`] will be asked for a key with this hash.
     #[inline]
-    pub(super) fn prefetch_beside(&self, key: Key) {
-        if let Some(bucket) = self.short.buckets.get(self.short.place(key.hash()) ^ 1) {
+    pub(super) fn prefetch_beside(&self, hash: u64) {
+        if let Some(bucket) = self.short.buckets.get(self.short.place(hash) ^ 1) {
             slm2_simd::prefetch(bucket);
         }
     }
@@ -208,8 +217,8 @@ impl PieceCache {
     /// The ids of a short piece or part, if it is there.
     pub(super) fn find(&self, key: Key) -> Option<&[TokenId]> {
         let Bucket([first, second]) = self.short.bucket(key.hash())?;
-        let here = [first, second].into_iter().find(|entry| entry.is_of(key) && !key.is_none());
-        let entry = here.or_else(|| self.short.beside(key))?;
+        let here = [first, second].into_iter().find(|entry| entry.is_of(key));
+        let entry = here.or_else(|| self.short.beside(key, key.hash()))?;
         entry.ids.get(..entry.count())
     }
 
@@ -225,33 +234,41 @@ impl PieceCache {
     /// Four numbers of which the first are the ids of a short piece or part, and how many, if its bucket has it.
     #[inline]
     pub(super) fn entry(&self, key: Key, hash: u64) -> Option<([TokenId; SHORT_IDS], usize)> {
-        let Bucket([first, second]) = self.short.bucket(hash)?;
-        // A choice and no branch: which of the two it is, nothing predicts.
-        let entry = if first.is_of(key) { first } else { second };
-        (entry.is_of(key) && !key.is_none()).then_some((entry.ids, entry.count()))
+        self.short.entry(self.short.place(hash), key)
     }
 
-    /// Keep a short piece or part with its ids, unless they are too many.
-    pub(super) fn keep_short(&mut self, key: Key, ids: &[TokenId]) {
-        let Some(count) = ids.len().checked_sub(1).filter(|_| !key.is_none()) else { return };
+    /// The same, if the bucket beside its own has it.
+    #[inline]
+    pub(super) fn entry_beside(&self, key: Key, hash: u64) -> Option<([TokenId; SHORT_IDS], usize)> {
+        self.short.entry(self.short.place(hash) ^ 1, key)
+    }
+
+    /// Keep a piece or part with its key and ids; not where it is too long or they are too many.
+    pub(super) fn keep(&mut self, piece: &[u8], key: Key, part: bool, ids: &[TokenId]) -> bool {
+        if key.is_none() { self.keep_long(piece, part, ids) } else { self.keep_short(key, ids) }
+    }
+
+    /// Keep a short piece or part with its ids; not where they are too many.
+    pub(super) fn keep_short(&mut self, key: Key, ids: &[TokenId]) -> bool {
+        let Some(count) = ids.len().checked_sub(1).filter(|_| !key.is_none()) else { return false };
         let mut entry = Entry { key: key.0 | (count as u128) << COUNT_SHIFT, ..Entry::default() };
-        if let Some(place) = entry.ids.get_mut(..ids.len()) {
-            place.copy_from_slice(ids);
-            self.short.keep(entry);
-        }
+        let Some(place) = entry.ids.get_mut(..ids.len()) else { return false };
+        place.copy_from_slice(ids);
+        self.short.keep(entry);
+        true
     }
 
-    /// Keep a piece of 16 to 30 bytes, or such a part of one, with its ids, unless they are too many.
-    pub(super) fn keep_long(&mut self, piece: &[u8], part: bool, ids: &[TokenId]) {
+    /// Keep a piece of 16 to 30 bytes, or such a part of one, with its ids; not where it is longer or they are too many.
+    fn keep_long(&mut self, piece: &[u8], part: bool, ids: &[TokenId]) -> bool {
         let (Some(LongKey([head, tail])), Some(count)) = (LongKey::new(piece, part), ids.len().checked_sub(1)) else {
-            return;
+            return false;
         };
         let key = LongKey([head, tail | (count as u128) << COUNT_SHIFT]);
         let mut entry = LongEntry { key, ..LongEntry::default() };
-        if let Some(place) = entry.ids.get_mut(..ids.len()) {
-            place.copy_from_slice(ids);
-            self.long.keep(entry);
-        }
+        let Some(place) = entry.ids.get_mut(..ids.len()) else { return false };
+        place.copy_from_slice(ids);
+        self.long.keep(entry);
+        true
     }
 }
 
@@ -271,18 +288,15 @@ mod tests {
     fn found<'c>(cache: &'c PieceCache, piece: &[u8], part: bool) -> Option<&'c [TokenId]> {
         let Some(key) = key_of(piece, part) else { return cache.find_long(piece, part) };
         let found = cache.find(key);
-        assert_eq!(found.is_some(), cache.has(key) || cache.has_beside(key));
+        assert_eq!(found.is_some(), cache.has(key, key.hash()) || cache.has_beside(key, key.hash()));
         if let Some((ids, count)) = cache.entry(key, key.hash()) {
             assert_eq!(Some(&ids[..count]), found);
         }
         found
     }
 
-    fn keep(cache: &mut PieceCache, piece: &[u8], part: bool, ids: &[TokenId]) {
-        match key_of(piece, part) {
-            Some(key) => cache.keep_short(key, ids),
-            None => cache.keep_long(piece, part, ids),
-        }
+    fn keep(cache: &mut PieceCache, piece: &[u8], part: bool, ids: &[TokenId]) -> bool {
+        cache.keep(piece, key_of(piece, part).unwrap_or(Key::NONE), part, ids)
     }
 
     #[test]
@@ -293,7 +307,7 @@ mod tests {
         assert!(found(&cache, &piece(1), false).is_none());
         for number in 0..200_000 {
             for part in [false, true] {
-                keep(&mut cache, &piece(number), part, &expected(number, part));
+                assert!(keep(&mut cache, &piece(number), part, &expected(number, part)));
             }
         }
         let mut count = [0, 0];
@@ -315,11 +329,11 @@ mod tests {
             let zeros = std::vec![0; length];
             for part in [false, true] {
                 let mut cache = PieceCache::default();
-                keep(&mut cache, b"one that is short", part, &ids(&[1]));
-                keep(&mut cache, b"another", part, &ids(&[2]));
+                assert!(keep(&mut cache, b"one that is short", part, &ids(&[1])));
+                assert!(keep(&mut cache, b"another", part, &ids(&[2])));
                 assert!(found(&cache, &zeros, part).is_none(), "{length} {part}");
-                keep(&mut cache, &zeros, part, &ids(&[3]));
                 let kept = (1..=LONGEST).contains(&length);
+                assert_eq!(keep(&mut cache, &zeros, part, &ids(&[3])), kept);
                 assert_eq!(found(&cache, &zeros, part), kept.then_some(&ids(&[3])[..]), "{length} {part}");
                 assert!(found(&cache, &zeros, !part).is_none(), "{length} {part}");
             }
@@ -330,9 +344,9 @@ mod tests {
     fn too_many_ids_are_not_kept() {
         let mut cache = PieceCache::default();
         for (piece, most) in [(&b"short"[..], SHORT_IDS), (b"one of 16 bytes.", LONG_IDS)] {
-            keep(&mut cache, piece, false, &vec![TokenId::new(5); most + 1]);
+            assert!(!keep(&mut cache, piece, false, &vec![TokenId::new(5); most + 1]));
             assert!(found(&cache, piece, false).is_none());
-            keep(&mut cache, piece, false, &vec![TokenId::new(5); most]);
+            assert!(keep(&mut cache, piece, false, &vec![TokenId::new(5); most]));
             assert_eq!(found(&cache, piece, false), Some(&vec![TokenId::new(5); most][..]));
         }
     }

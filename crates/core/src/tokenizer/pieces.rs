@@ -1,11 +1,12 @@
 //! From a normalised text to ids: pieces are found, looked up, and merged where they are new.
 
+use super::blocks::{beginnings, last_block};
 use super::clause_cache::LONGEST_CLAUSE;
 use super::found::{Found, MOST, Piece};
 use super::key::{Key, hash_of};
 use super::normalize::too_long;
-use super::piece_cache::{LONGEST, SHORT_IDS};
-use super::scanner::Progress;
+use super::piece_cache::SHORT_IDS;
+use super::scanner::{Progress, TooLong};
 use super::seams::Seams;
 use super::sink::Sink;
 use super::{MergeTables, Scratch, Tokenizer};
@@ -46,11 +47,10 @@ impl<'a> Tokenizer<'a> {
         scratch.pieces = Some(found);
         scratch.room.flush(sink);
         scratch.merger.trim();
-        failed.map_or(Ok(start), |()| Err(too_long(before + start, scratch.max_pretoken)))
+        failed.map_or(Ok(start), |TooLong| Err(too_long(before + start, scratch.max_pretoken)))
     }
 
     /// Find pieces from `start` on, until there are enough, or the next is not decided: then `progress` has how far it has come.
-    /// `Err` where a piece is too long.
     #[inline]
     fn find_pieces(
         &self,
@@ -60,23 +60,29 @@ impl<'a> Tokenizer<'a> {
         progress: &mut Option<Progress>,
         scratch: &Scratch,
         found: &mut Found,
-    ) -> Result<(), ()> {
+    ) -> Result<(), TooLong> {
         let mut at = progress.take();
         while !found.is_full() {
             if at.is_none() {
                 let rest = text.get(*start..).unwrap_or_default();
-                let length = found.push_beginnings(rest, self.scanner.beginnings(rest), &scratch.cache);
-                *start += length;
-                if length > FAR {
-                    continue;
+                if let Some(kinds) = self.scanner.kinds_for_blocks(rest) {
+                    let last;
+                    let block = if let Some(block) = rest.first_chunk() {
+                        block
+                    } else {
+                        last = last_block(rest);
+                        &last
+                    };
+                    let length = found.push_block(block, beginnings(block, kinds), &scratch.cache);
+                    *start += length;
+                    if length > FAR {
+                        continue;
+                    }
                 }
             }
             let Some(rest) = text.get(*start..).filter(|rest| !rest.is_empty()) else { break };
             let mut matched = at.take().unwrap_or_else(|| self.scanner.begin());
-            let decided = self.scanner.decide(rest, &mut matched);
-            if matched.looked_at() > scratch.max_pretoken {
-                return Err(());
-            }
+            let decided = self.scanner.decide(rest, &mut matched, scratch.max_pretoken)?;
             let Some(end) = decided.or_else(|| ends.then(|| self.scanner.end_of_input(matched))) else {
                 *progress = Some(matched);
                 break;
@@ -93,7 +99,7 @@ impl<'a> Tokenizer<'a> {
     fn encode_found(
         &self,
         text: &[u8],
-        mut start: usize,
+        start: usize,
         found: &Found,
         part: bool,
         scratch: &mut Scratch,
@@ -104,78 +110,77 @@ impl<'a> Tokenizer<'a> {
         let mut rest = found.pieces();
         while !rest.is_empty() {
             wanted &= scratch.room.has_place(SHORT_IDS * MOST) || scratch.room.flush(sink);
-            let known = scratch.room.write_while(rest, |piece| {
-                let ids = scratch.cache.entry(piece.key, piece.hash);
-                start += if ids.is_some() { piece.length } else { 0 };
-                ids
-            });
-            let Some((&Piece { key, length, .. }, after)) = rest.get(known..).and_then(<[Piece]>::split_first) else {
-                break;
-            };
-            if !learned && !key.is_none() && !scratch.cache.has_beside(key) {
-                learned = true;
-                self.learn(
-                    &mut rest.iter().skip(known).map(|piece| piece.key),
-                    &mut scratch.cache,
-                    &mut scratch.characters,
-                );
+            let known = scratch.room.write_while(rest, |piece| scratch.cache.entry(piece.key, piece.hash));
+            let Some((first, after)) = rest.get(known..).and_then(<[Piece]>::split_first) else { break };
+            if let Some(ids) = scratch.cache.entry_beside(first.key, first.hash) {
+                scratch.room.write(ids);
+                rest = after;
+                continue;
             }
-            wanted &= self.encode_piece(text.get(start..start + length).unwrap_or_default(), key, part, scratch, sink);
-            (start, rest) = (start + length, after);
+            let end = after.first().map_or(found.length(), |next| next.start);
+            let piece = text.get(start + first.start..start + end).unwrap_or_default();
+            if !learned && Self::is_new(piece, *first, scratch) {
+                learned = true;
+                self.learn(rest.get(known..).unwrap_or_default(), scratch);
+            }
+            wanted &= self.encode_piece(piece, first.key, part, scratch, sink);
+            rest = after;
         }
         wanted
+    }
+
+    /// Whether a short piece is in no cache.
+    fn is_new(bytes: &[u8], Piece { key, hash, .. }: Piece, scratch: &Scratch) -> bool {
+        !key.is_none() && scratch.clauses.find(bytes, hash).is_none()
     }
 
     /// A piece or part that was not in its bucket of short ones in the cache. Whether the sink wants more.
     #[inline(never)]
     fn encode_piece(&self, piece: &[u8], key: Key, part: bool, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
-        if piece.len() > LONGEST && !part {
-            return self.encode_clause(piece, scratch, sink);
-        }
-        // Then what a piece that can be kept has of ids is found in the room afterwards.
-        let wanted = scratch.room.has_place(LONGEST) || scratch.room.flush(sink);
         let known = if key.is_none() { scratch.cache.find_long(piece, part) } else { scratch.cache.find(key) };
         if let Some(known) = known {
-            return scratch.room.extend(known, sink) && wanted;
+            return scratch.room.extend(known, sink);
         }
-        let before = scratch.room.used();
-        let wanted = self.encode_unknown(piece, part, scratch, sink) && wanted;
-        if piece.len() <= LONGEST {
-            let ids = scratch.room.since(before);
-            if key.is_none() { scratch.cache.keep_long(piece, part, ids) } else { scratch.cache.keep_short(key, ids) }
+        if part {
+            return self.encode_part(piece, key, scratch, sink);
         }
-        wanted
-    }
-
-    /// A piece of more than 30 bytes. Whether the sink wants more.
-    fn encode_clause(&self, piece: &[u8], scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
         if piece.len() > LONGEST_CLAUSE {
-            return self.encode_unknown(piece, false, scratch, sink);
+            return self.encode_unknown(piece, scratch, sink);
+        }
+        let hash = if key.is_none() { hash_of(piece) } else { key.hash() };
+        if let Some(known) = scratch.clauses.find(piece, hash) {
+            return scratch.room.extend(known, sink);
         }
         // It has no more ids than bytes, and its parts ask for no more place than that beyond them: none of its ids leaves the room before
         // all are there.
         let wanted = scratch.room.has_place(LONGEST_CLAUSE + SHORT_IDS * MOST) || scratch.room.flush(sink);
-        let hash = hash_of(piece);
-        if let Some(known) = scratch.clauses.find(piece, hash) {
-            return scratch.room.extend(known, sink) && wanted;
-        }
         let before = scratch.room.used();
-        let wanted = self.encode_unknown(piece, false, scratch, sink) && wanted;
-        scratch.clauses.keep(piece, hash, scratch.room.since(before));
+        let wanted = self.encode_unknown(piece, scratch, sink) && wanted;
+        let ids = scratch.room.since(before);
+        if !scratch.cache.keep(piece, key, false, ids) {
+            scratch.clauses.keep(piece, hash, ids);
+        }
         wanted
     }
 
-    /// A piece or part that is not in the cache. Whether the sink wants more.
-    fn encode_unknown(&self, piece: &[u8], part: bool, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
-        if let Some(id) = if part { None } else { self.whole(piece) } {
+    /// A piece that is in no cache. Whether the sink wants more.
+    fn encode_unknown(&self, piece: &[u8], scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+        if let Some(id) = self.whole(piece) {
             return scratch.room.extend(&[id], sink);
         }
         let parts = Parts::of(piece, self.seams);
-        if part || parts.next == piece.len() {
+        if parts.next == piece.len() {
             let ids = scratch.merger.merge(&self.merge_tables(), piece);
             return scratch.room.extend(ids, sink);
         }
         self.encode_parts(piece, parts, scratch, sink)
+    }
+
+    /// A part of a piece that is not in the cache. Whether the sink wants more.
+    fn encode_part(&self, part: &[u8], key: Key, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+        let ids = scratch.merger.merge(&self.merge_tables(), part);
+        scratch.cache.keep(part, key, true, ids);
+        scratch.room.extend(ids, sink)
     }
 
     /// The parts of a piece, as pieces are. Whether the sink wants more.

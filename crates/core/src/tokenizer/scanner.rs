@@ -1,19 +1,21 @@
 //! The pre-tokenizer DFA in the form that is run: one load for each byte, and none for the inside of a word.
 //!
 //! Made once from the checked section. An entry holds where the row of the next state begins and what that state accepts, so that
-//! a step needs no multiplication and no second table. The state that ASCII letters lead back to is left by looking for the first
-//! byte that is none. A test compares it with the section itself, run as contract/artifact.md says.
+//! a step needs no multiplication and no second table. Where the DFA is the known one, letters are passed over 16 bytes or a character at
+//! a time. A test compares it with the section itself, run as contract/artifact.md says.
 
 use alloc::vec::Vec;
 
-use super::blocks;
+use super::kinds::Kinds;
+use super::known_dfa::KnownStates;
 use crate::artifact::Pretokenizer;
+use crate::artifact::pretokenizer::State;
 
 /// Bits of an entry for the beginning of a row: 65,535 states of 257 symbols are below 2^25, and an accept has 7.
 const ROW_BITS: u32 = 25;
 const ROW: u32 = (1 << ROW_BITS) - 1;
-/// No state: rows are below 2^25.
-const NO_ROW: usize = usize::MAX;
+/// Entries that are made in one call.
+const ENTRIES_AT_A_TIME: usize = 1 << 11;
 
 /// Rows of entries, one entry for each byte class and one for the end of input. Row 0 is that of the dead state.
 pub(crate) struct Scanner {
@@ -21,31 +23,37 @@ pub(crate) struct Scanner {
     table: Vec<u32>,
     start: usize,
     end_of_input: usize,
-    /// The state inside a word, where there is one: every ASCII letter leads back to it, and a match ends after each.
-    word: usize,
-    /// Whether [`blocks`] knows where the pieces of ASCII begin.
-    ascii_is_known: bool,
+    words: Option<Words>,
+}
+
+/// The known DFA: where words begin and what is inside of them.
+struct Words {
+    /// The state inside a word: every letter leads back to it, all else to none, and a match ends after each.
+    inside: usize,
+    /// The states after one character that a word can begin with: U+0020, another space, one of the rest.
+    blank: usize,
+    space: usize,
+    one_of_rest: usize,
+    kinds: Kinds,
 }
 
 /// How far a match has come: kept where a text arrives in parts.
 #[derive(Clone, Copy)]
 pub(crate) struct Progress {
     row: usize,
-    /// Bytes looked at.
+    /// Bytes gone through.
     at: usize,
     /// Where the match ends by what was looked at.
     end: usize,
 }
 
-impl Progress {
-    /// Bytes looked at and not found to be beyond the match.
-    pub(crate) const fn looked_at(self) -> usize {
-        self.at
-    }
-}
+/// A piece for which more bytes have to be gone through than the limit allows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
 
 impl Scanner {
     /// The table of a checked DFA.
+    #[inline(never)]
     pub(crate) fn new(dfa: &Pretokenizer<'_>) -> Self {
         let accept = dfa.accept();
         // 16 bits of a state and 9 of a width; the checks keep an accept within 7 bits.
@@ -54,31 +62,48 @@ impl Scanner {
             let accept = accept.get(usize::from(state)).copied().unwrap_or(0);
             (u32::from(state) * width) | (u32::from(accept) << ROW_BITS)
         };
-        let mut scanner = Self {
+        let mut table = Vec::with_capacity(dfa.targets().len());
+        let mut entries = dfa.targets().map(entry);
+        while entries.len() > 0 {
+            append_some(&mut table, &mut entries);
+        }
+        let row = |state: State| state.index() * dfa.width();
+        Self {
             class_of_byte: dfa.class_of_byte(),
-            table: dfa.targets().map(entry).collect(),
+            table,
             start: dfa.width(),
             end_of_input: dfa.width() - 1,
-            word: NO_ROW,
-            ascii_is_known: blocks::are_known(dfa),
-        };
-        let inside = scanner.after(scanner.start, b'a');
-        let loops = |byte: u8| {
-            scanner.after(row_of(inside), byte) == u32::try_from(row_of(inside)).unwrap_or(0) | 1 << ROW_BITS
-        };
-        if row_of(inside) != 0 && (b'A'..=b'Z').chain(b'a'..=b'z').all(loops) {
-            scanner.word = row_of(inside);
+            words: KnownStates::of(dfa).map(|known| Words {
+                inside: row(known.named(b'l')),
+                blank: row(known.named(b'b')),
+                space: row(known.named(b't')),
+                one_of_rest: row(known.named(b'f')),
+                kinds: Kinds::new(dfa, &known),
+            }),
         }
-        scanner
     }
 
-    /// Where pieces begin in `text`, which begins with one: a bit for each of the next 63 bytes, none where the DFA must say it. All
-    /// before the last of them is known.
+    /// What is known of characters, where pieces of this text are found a block at a time: few would be found where each has many bytes.
     #[inline]
-    pub(crate) fn beginnings(&self, text: &[u8]) -> u64 {
-        // Where few bytes are ASCII, few pieces would be found, and the DFA is faster.
-        let ascii = text.first_chunk::<16>().is_some_and(|first| first.is_ascii());
-        if self.ascii_is_known && ascii { blocks::beginnings(text) } else { 0 }
+    pub(super) fn kinds_for_blocks(&self, text: &[u8]) -> Option<&Kinds> {
+        const THREE_BYTES: u8 = 0xE0;
+        let words = self.words.as_ref()?;
+        let begins_wide = text.first_chunk().is_some_and(|&[first, second]| first.max(second) >= THREE_BYTES);
+        (!begins_wide).then_some(&words.kinds)
+    }
+
+    /// What is known of characters beyond ASCII.
+    #[cfg(test)]
+    pub(super) fn kinds(&self) -> Option<&Kinds> {
+        self.words.as_ref().map(|words| &words.kinds)
+    }
+
+    /// As [`Self::decide`] does, by the DFA alone.
+    #[cfg(test)]
+    pub(super) fn decide_by_bytes(&self, text: &[u8], progress: &mut Progress) -> Option<usize> {
+        let (decided, after) = self.run(text, *progress);
+        *progress = after;
+        decided.then_some(after.end)
     }
 
     /// Nothing looked at yet.
@@ -86,30 +111,41 @@ impl Scanner {
         Progress { row: self.start, at: 0, end: 0 }
     }
 
-    /// Go on through `text`: where the match ends, whatever comes after; `None` where that decides it.
+    /// Go on through `text`: where the match ends, whatever comes after; `None` where that decides it. `TooLong` where more than `limit` bytes
+    /// have to be gone through (contract/tokenizer.md, T-13).
     #[inline]
-    pub(crate) fn decide(&self, text: &[u8], progress: &mut Progress) -> Option<usize> {
-        // A word begins with a letter, or with one character before it.
-        for _ in 0..2 {
-            let &byte = text.get(progress.at)?;
-            let entry = self.after(progress.row, byte);
-            progress.row = row_of(entry);
-            if progress.row == 0 {
-                return Some(progress.end);
-            }
-            progress.at += 1;
-            if entry > ROW {
-                progress.end = progress.at + 1 - (entry >> ROW_BITS) as usize;
-            }
-            if progress.row == self.word {
-                progress.at += slm2_simd::leading_letters(text.get(progress.at..).unwrap_or_default());
-                progress.end = progress.at;
-                break;
+    pub(crate) fn decide(&self, text: &[u8], progress: &mut Progress, limit: usize) -> Result<Option<usize>, TooLong> {
+        if let Some(words) = self.words.as_ref().filter(|_| progress.at == 0) {
+            self.begin_word(words, text, progress);
+            // How far the DFA goes into the character that ends the word, up to its last byte, matters near the limit alone.
+            if progress.row == words.inside && progress.at + 2 <= limit && words.end_after(text, progress) {
+                return Ok(Some(progress.end));
             }
         }
-        let (decided, after) = self.run(text, *progress);
-        *progress = after;
-        decided.then_some(after.end)
+        let decided;
+        (decided, *progress) = self.run(text, *progress);
+        if progress.at > limit { Err(TooLong) } else { Ok(decided.then_some(progress.end)) }
+    }
+
+    /// Go to the inside of a word, where `text` begins with one: a letter, or one character and a letter after it. Else not far.
+    #[inline]
+    fn begin_word(&self, words: &Words, text: &[u8], progress: &mut Progress) {
+        if words.enter(text, progress) {
+            return;
+        }
+        let Some(&byte) = text.first() else { return };
+        if byte.is_ascii() {
+            // Each of them ends a match where a piece begins.
+            *progress = Progress { row: row_of(self.after(progress.row, byte)), at: 1, end: 1 };
+        } else {
+            let length = words.kinds.first_of_rest(text);
+            if length > 0 {
+                *progress = Progress { row: words.one_of_rest, at: length, end: length };
+            }
+        }
+        if progress.row == words.blank || progress.row == words.one_of_rest || progress.row == words.space {
+            words.enter(text, progress);
+        }
     }
 
     /// Byte after byte. Not inlined, so that the loop has its state in registers.
@@ -147,6 +183,49 @@ impl Scanner {
         // Rows and symbols come from the table itself.
         self.table.get(row + symbol).copied().unwrap_or(0)
     }
+}
+
+impl Words {
+    /// Go over the letters that come next, which are inside a word then; whether there were some.
+    #[inline]
+    fn enter(&self, text: &[u8], progress: &mut Progress) -> bool {
+        let end = self.end_of_letters(text, progress.at);
+        let some = end > progress.at;
+        if some {
+            *progress = Progress { row: self.inside, at: end, end };
+        }
+        some
+    }
+
+    #[inline]
+    fn end_of_letters(&self, text: &[u8], mut at: usize) -> usize {
+        while let Some(&byte) = text.get(at) {
+            let end = if byte.is_ascii() {
+                at + slm2_simd::leading_letters(text.get(at..).unwrap_or_default())
+            } else {
+                self.kinds.end_of_letters(text, at)
+            };
+            if end == at {
+                break;
+            }
+            at = end;
+        }
+        at
+    }
+
+    /// Whether what comes after the letters is known to be none.
+    #[inline]
+    fn end_after(&self, text: &[u8], progress: &Progress) -> bool {
+        let rest = text.get(progress.at..).unwrap_or_default();
+        rest.first().is_some_and(|byte| byte.is_ascii() || self.kinds.first_of_rest(rest) > 0)
+    }
+}
+
+/// Append the next entries: of more than a hundred thousand so many that better code of this comes to be used
+/// (`artifact/vocabulary.rs`).
+#[inline(never)]
+fn append_some(table: &mut Vec<u32>, entries: &mut impl Iterator<Item = u32>) {
+    table.extend(entries.take(ENTRIES_AT_A_TIME));
 }
 
 #[inline]
@@ -210,15 +289,38 @@ mod tests {
                 }
                 let end = by_section(artifact.pretokenizer(), &text);
                 let mut progress = scanner.begin();
-                let decided = scanner.decide(&text, &mut progress);
+                let decided = scanner.decide(&text, &mut progress, usize::MAX).expect("no limit");
                 assert_eq!(decided.unwrap_or_else(|| scanner.end_of_input(progress)), end, "{text:?}");
                 assert!(end > 0);
                 // The same in parts, cut anywhere.
                 let mut progress = scanner.begin();
                 let cut = usize::try_from(state >> 40).expect("24 bits") % (text.len() + 1);
-                let decided = scanner.decide(&text[..cut], &mut progress);
-                let decided = decided.or_else(|| scanner.decide(&text, &mut progress));
+                let decided = scanner.decide(&text[..cut], &mut progress, usize::MAX).expect("no limit");
+                let decided = decided.or_else(|| scanner.decide(&text, &mut progress, usize::MAX).expect("no limit"));
                 assert_eq!(decided.unwrap_or_else(|| scanner.end_of_input(progress)), end, "{text:?} cut at {cut}");
+            }
+        }
+    }
+
+    /// Bytes of the character that ends a word are gone through as the DFA goes through them, and so count against the limit.
+    #[test]
+    fn the_limit_is_that_of_the_dfa_alone() {
+        let data = std::fs::read("../../src/slm2/data/qwen3-0.6b.slm2").expect("it is there");
+        let artifact = Artifact::from_bytes(data).expect("it opens");
+        let scanner = artifact.scanner();
+        for letter in ["a", "é", "中"] {
+            for after in ["", " ", ".", "’s", "，", "é", "¡", "中", "😀", "\u{3000}", "\u{663}", "\u{E2}", "７"]
+            {
+                for count in 1..20 {
+                    let text = letter.repeat(count) + after;
+                    let mut alone = scanner.begin();
+                    let by_bytes = scanner.decide_by_bytes(text.as_bytes(), &mut alone);
+                    for limit in 0..64 {
+                        let expected = if alone.at > limit { Err(TooLong) } else { Ok(by_bytes) };
+                        let found = scanner.decide(text.as_bytes(), &mut scanner.begin(), limit);
+                        assert_eq!(found, expected, "{text} {limit}");
+                    }
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ use super::Tokenizer;
 use super::characters::Characters;
 use super::clause_cache::ClauseCache;
 use super::found::Found;
+use super::learn::Together;
 use super::merge::Merger;
 use super::piece_cache::PieceCache;
 use super::sink::Room;
@@ -25,6 +26,7 @@ pub struct Scratch {
     pub(super) cache: PieceCache,
     pub(super) clauses: ClauseCache,
     pub(super) characters: Characters,
+    pub(super) together: Together,
     pub(super) room: Room,
     /// Where pieces wait, and parts of one; absent while they do.
     pub(super) pieces: Option<Box<Found>>,
@@ -55,6 +57,7 @@ impl Scratch {
             cache: PieceCache::default(),
             clauses: ClauseCache::default(),
             characters: Characters::default(),
+            together: Together::default(),
             room: Room::default(),
             pieces: None,
             parts: None,

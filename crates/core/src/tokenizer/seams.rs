@@ -6,8 +6,10 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::artifact::Vocabulary;
+use crate::ids::TokenId;
 
 /// 2^20 bits for the pairs of scalar values; of Qwen3's 23,193 pairs beyond ASCII few share one.
 const PAIR_BITS: u32 = 20;
@@ -23,11 +25,18 @@ pub(crate) struct Seams {
 impl Seams {
     pub(crate) fn new(vocabulary: Vocabulary<'_>) -> Self {
         let mut seams = Self { pairs: vec![0; 1 << (PAIR_BITS - 6)], edges: vec![0; 1 << 10] };
-        // Between two ASCII characters no seam is looked for: nearly all of their pairs stand in some token.
-        for token in vocabulary.ids().map(|id| vocabulary.token(id)).filter(|token| !token.is_ascii()) {
-            seams.note(token);
+        for stretch in vocabulary.stretches() {
+            seams.note_all(stretch, vocabulary);
         }
         seams
+    }
+
+    /// Note the entries of a stretch. Between two ASCII characters no seam is looked for: nearly all of their pairs stand in some token.
+    #[inline(never)]
+    fn note_all(&mut self, stretch: Range<u32>, vocabulary: Vocabulary<'_>) {
+        for token in stretch.map(|id| vocabulary.token(TokenId::new(id))).filter(|token| !token.is_ascii()) {
+            self.note(token);
+        }
     }
 
     /// Note what an entry has next to each other, before each of its bytes that is no tail byte.
@@ -79,14 +88,16 @@ impl Scalar {
     /// The well-formed scalar value at the beginning of a text.
     #[inline]
     pub(super) fn first(text: &[u8]) -> Option<Self> {
-        // E0 and ED, and four bytes, are left to the library: they have ranges of their own.
-        if let Some(&[lead @ 0xC2..=0xDF, tail @ 0x80..=0xBF]) = text.first_chunk() {
-            return Some(Self(u32::from_le_bytes([lead, tail, 0, 0])));
-        }
-        if let Some(&[lead @ (0xE1..=0xEC | 0xEE | 0xEF), second @ 0x80..=0xBF, third @ 0x80..=0xBF]) =
-            text.first_chunk()
-        {
-            return Some(Self(u32::from_le_bytes([lead, second, third, 0])));
+        if let Some(four) = text.first_chunk() {
+            let word = u32::from_le_bytes(*four);
+            let lead = word & 0xFF;
+            // E0 and ED, and four bytes, are left to the library: they have ranges of their own.
+            if word & 0xC0_C0_F0 == 0x80_80_E0 && lead != 0xE0 && lead != 0xED {
+                return Some(Self(word & 0xFF_FF_FF));
+            }
+            if word & 0xC0_E0 == 0x80_C0 && lead >= 0xC2 {
+                return Some(Self(word & 0xFF_FF));
+            }
         }
         let length = scalar_length(*text.first()?).max(1);
         let bytes = text.get(..length).filter(|bytes| core::str::from_utf8(bytes).is_ok())?;
@@ -103,7 +114,12 @@ impl Scalar {
     }
 
     pub(super) const fn length(self) -> usize {
-        scalar_length(self.first_byte())
+        self.last_place() as usize / 8 + 1
+    }
+
+    /// Where the last byte has its bits: of a scalar value of several bytes it has the top bit.
+    const fn last_place(self) -> u32 {
+        (self.0 | 1).ilog2() & !7
     }
 
     /// The bytes, and how many they are.
@@ -126,8 +142,8 @@ impl Scalar {
         self.0.to_le_bytes()[0]
     }
 
-    fn last_byte(self) -> u8 {
-        self.0.to_le_bytes().into_iter().rev().find(|&byte| byte != 0).unwrap_or(0)
+    const fn last_byte(self) -> u8 {
+        (self.0 >> self.last_place()).to_le_bytes()[0]
     }
 }
 

@@ -67,6 +67,11 @@ impl Room {
         written
     }
 
+    /// Append the first ids of an item, where there is room.
+    pub(crate) fn write(&mut self, item: ([TokenId; SHORT_IDS], usize)) {
+        self.write_while(&[item], |&item| Some(item));
+    }
+
     /// Append any number of ids; whether the sink wants more.
     pub(crate) fn extend(&mut self, ids: &[TokenId], sink: &mut dyn Sink) -> bool {
         if let Some(place) = self.ids.get_mut(self.used..self.used + ids.len()) {

@@ -35,6 +35,30 @@ fn known_ids() {
 }
 
 #[test]
+fn pieces_end_where_they_can_be_encoded_apart() {
+    let artifact = embedded();
+    let tokenizer = Tokenizer::new(&artifact);
+    let ends = |text: &str| tokenizer.piece_ends(text.as_bytes(), &scratch()).expect("no piece is too long");
+    assert_eq!(ends(""), []);
+    assert_eq!(ends("it's 12,  naïve\r\n\n x"), [2, 4, 5, 6, 7, 8, 9, 16, 19, 21]);
+    let mut random = Random(7);
+    for _ in 0..200 {
+        let text: Vec<u8> = (0..random.below(60)).map(|_| *random.choice(b"ab1 \r\n'S,\xc3\xa9\xff\xe4")).collect();
+        let mut start = 0;
+        let mut apart = Vec::new();
+        for end in tokenizer.piece_ends(&text, &scratch()).expect("no piece is too long") {
+            assert!(end > start, "a piece of {text:?} is empty");
+            apart.extend(encoded(&tokenizer, &text[start..end], Profile::Contract));
+            start = end;
+        }
+        assert_eq!((start, apart), (text.len(), encoded(&tokenizer, &text, Profile::Contract)), "{text:?}");
+    }
+    let short = slm2_core::Scratch::new(256).expect("it is within the limits");
+    let refused = tokenizer.piece_ends(&[&b"x "[..], &[b'a'; 300]].concat(), &short).expect_err("it is too long");
+    assert_eq!(refused.fields, int_fields([("start", 1), ("limit", 256)]));
+}
+
+#[test]
 fn text_cannot_become_a_special_token() {
     let artifact = embedded();
     let tokenizer = Tokenizer::new(&artifact);

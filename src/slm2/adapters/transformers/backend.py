@@ -14,7 +14,7 @@ from slm2.adapters.transformers.encoding import Encoding, Padding, TokenSequence
 from slm2.adapters.transformers.text_encoder import TextEncoder
 from slm2.artifact import Profile
 from slm2.contract import Contract, Source, embedded, load
-from slm2.engine import EngineChoice
+from slm2.engine import EngineChoice, integer_id, shown_integer
 from slm2.errors import Slm2Error
 from slm2.files import read_file
 
@@ -96,7 +96,7 @@ class EngineBackend:
         """Cut texts from now on.
 
         Raises:
-            Slm2Error: ``invalid_value``.
+            Slm2Error: ``invalid_value``, ``invalid_type``.
         """
         Truncation(max_length, stride, strategy, direction).check()
         self._settings.truncation = {"max_length": max_length, "stride": stride, "strategy": strategy, "direction": direction}
@@ -112,13 +112,13 @@ class EngineBackend:
 
     def enable_padding(self, **padding: Any) -> None:  # noqa: ANN401  (the names of tokenizers, checked by transformers)
         """Pad texts from now on, by ``length``, ``direction``, ``pad_id``, ``pad_token``, ``pad_type_id``, ``pad_to_multiple_of``."""
-        if padding["length"] is not None and padding["length"] < 0:
-            raise Slm2Error("invalid_value", field="max_length", expected="0 or more", found=str(padding["length"]))
+        length, multiple = padding["length"], padding["pad_to_multiple_of"]
+        if length is not None and integer_id("max_length", length) < 0:
+            raise Slm2Error("invalid_value", field="max_length", expected="0 or more", found=shown_integer(length))
         if padding["direction"] not in ("left", "right"):
             raise Slm2Error("invalid_value", field="padding_side", expected="left or right", found=repr(padding["direction"]))
-        if (padding["pad_to_multiple_of"] or 0) < 0:
-            expected, found = "0 or more, or None", str(padding["pad_to_multiple_of"])
-            raise Slm2Error("invalid_value", field="pad_to_multiple_of", expected=expected, found=found)
+        if multiple is not None and integer_id("pad_to_multiple_of", multiple) < 0:
+            raise Slm2Error("invalid_value", field="pad_to_multiple_of", expected="0 or more, or None", found=shown_integer(multiple))
         self._settings.padding = padding
 
     def no_padding(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from slm2.adapters.transformers.encoding import Encoding, Stretch, TokenSequence
+from slm2.engine import integer_id, shown_integer
 from slm2.errors import Slm2Error
 
 __all__ = ["Truncation", "encoded"]
@@ -22,13 +23,13 @@ class Truncation(NamedTuple):
         """Refuse what no text could be cut by.
 
         Raises:
-            Slm2Error: ``invalid_value``.
+            Slm2Error: ``invalid_value``, ``invalid_type``.
         """
-        if self.max_length < 0:
-            raise Slm2Error("invalid_value", field="max_length", expected="0 or more", found=str(self.max_length))
-        if not 0 <= self.stride <= self.max_length:
-            expected = f"from 0 to max_length, {self.max_length}"
-            raise Slm2Error("invalid_value", field="stride", expected=expected, found=str(self.stride))
+        if integer_id("max_length", self.max_length) < 0:
+            raise Slm2Error("invalid_value", field="max_length", expected="0 or more", found=shown_integer(self.max_length))
+        if not 0 <= integer_id("stride", self.stride) <= self.max_length:
+            expected = f"from 0 to max_length, {shown_integer(self.max_length)}"
+            raise Slm2Error("invalid_value", field="stride", expected=expected, found=shown_integer(self.stride))
         if self.direction not in ("left", "right"):
             raise Slm2Error("invalid_value", field="truncation_side", expected="left or right", found=repr(self.direction))
 

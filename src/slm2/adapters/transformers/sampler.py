@@ -13,6 +13,7 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
 from slm2.contract import Contract
+from slm2.engine import integer_id
 from slm2.errors import Slm2Error
 from slm2.sampling import Sample, Sampler, SamplingConfig
 
@@ -71,10 +72,14 @@ class Slm2LogitsProcessor(LogitsProcessor):
         self.samplers: list[Sampler] = [contract.sampler(config, prompt) for config, prompt in zip(configs, prompts, strict=True)]
         self.draws: list[list[Sample]] = [[] for _ in prompts]
         self._prompts = input_ids.detach().to("cpu").clone()
-        self._pad = pad_token_id
+        self._pad = integer_id("pad_token_id", pad_token_id)
         self._shared = configs[0].profile == "publisher"
         self._stop_ids = frozenset(configs[0].stop_ids)
         self._steps = 0
+        self._torn = False  # some rows have drawn in a step that did not end
+        if self._shared:
+            for number, sampler in enumerate(self.samplers):
+                sampler.advance(number * _words(sampler))
 
     def __repr__(self) -> str:
         return f"Slm2LogitsProcessor({len(self.samplers)} rows, profile={self.samplers[0].config.report_name!r}, steps={self._steps})"
@@ -97,6 +102,9 @@ class Slm2LogitsProcessor(LogitsProcessor):
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """One step of all rows.
 
+        A step that is refused before any row has drawn can be taken again. After one that failed between two rows, whose draws nothing
+        can take back, every further step is refused.
+
         Args:
             input_ids: ``[rows, length]``: prompts and what was drawn.
             scores: ``[rows, 151936]`` logits.
@@ -106,18 +114,32 @@ class Slm2LogitsProcessor(LogitsProcessor):
 
         Raises:
             Slm2Error: ``invalid_value`` where ``generate`` does something else than this processor was made for (beams, another batch, a
-                second use, other stop ids, more tokens, a second such processor); as :meth:`slm2.sampling.Sampler.sample`.
+                second use, other stop ids, more tokens, a second such processor); as :meth:`slm2.sampling.Sampler.sample`;
+                ``generation_ended`` after a step that failed between two rows.
         """
+        if self._torn:
+            raise Slm2Error("generation_ended", reason=f"step {self._steps} failed after some of its rows had drawn")
         self._check_history(input_ids)
         if scores.shape[0] != len(self.samplers):
             raise _refused("scores", f"{len(self.samplers)} rows, one for each prompt", f"{scores.shape[0]} rows")
         rows = scores.detach().to("cpu", torch.float32).numpy()
         _check_first(rows)
-        drawn = [self._draw(number, row) for number, row in enumerate(rows)]
-        self._steps += 1
+        drawn = self._draws(rows)
         out = torch.full_like(scores, -float("inf"))
         out[torch.arange(len(drawn)), torch.tensor(drawn)] = _DRAWN
         return out
+
+    def _draws(self, rows: Any) -> list[int]:  # noqa: ANN401  (an array)
+        """One id of each row. The step is torn until it ends, and stays so after an interrupt, which comes anywhere."""
+        self._torn = True
+        try:
+            drawn = [self._draw(number, row) for number, row in enumerate(rows)]
+        except Slm2Error:  # a sampler that refuses has not changed
+            self._torn = any(len(draws) > self._steps for draws in self.draws)
+            raise
+        self._steps += 1
+        self._torn = False
+        return drawn
 
     def _draw(self, number: int, row: Any) -> int:  # noqa: ANN401  (an array of a row)
         sampler, draws = self.samplers[number], self.draws[number]
@@ -126,8 +148,6 @@ class Slm2LogitsProcessor(LogitsProcessor):
             return 0 if self._pad else 1
         if len(draws) == sampler.config.max_tokens:
             raise _refused("max_new_tokens", f"at most the {sampler.config.max_tokens} of the sampling configuration", "more")
-        if self._shared and not draws:
-            sampler.advance(number * _words(sampler))
         draw = sampler.sample(row)
         draws.append(draw)
         if self._shared:

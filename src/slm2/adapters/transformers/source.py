@@ -97,13 +97,13 @@ class TransformersSource:
         """See :class:`slm2.logits_source.LogitsSource`; float32, and a model's float16 or bfloat16 widened, which is exact.
 
         Raises:
-            Slm2Error: ``invalid_value``. Whatever torch raises goes through, and the cache is empty then.
+            Slm2Error: ``invalid_value``, ``invalid_type``. Whatever torch raises goes through, and the cache is empty then.
         """
-        check_step(self._model, held=self._held, keep=keep, append=append)
+        keep, append = check_step(self._model, held=self._held, keep=keep, append=append)
         try:
             self._cut(keep)
             with self._torch.inference_mode():
-                ids = self._torch.tensor([list(append)], dtype=self._torch.long, device=self._network.device)
+                ids = self._torch.tensor([append], dtype=self._torch.long, device=self._network.device)
                 said = self._network(input_ids=ids, use_cache=True, logits_to_keep=1, **{self._cache_argument: self._cache})
                 row: Row = said.logits[0, -1].float().cpu().numpy()
         except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, chain
@@ -11,7 +12,6 @@ from slm2.adapters.transformers.alignment import byte_ranges
 from slm2.adapters.transformers.byte_alphabet import text_of
 from slm2.adapters.transformers.encoding import Span, TokenSequence
 from slm2.artifact import Artifact, read
-from slm2.artifact.pretokenizer import pieces
 from slm2.contract import Contract
 from slm2.text import to_bytes
 
@@ -41,7 +41,7 @@ class TextEncoder:
 
     @cached_property
     def artifact(self) -> Artifact:
-        """The tables, read by Python: no engine tells the pieces of a text, nor ranges as the publisher counts them."""
+        """The tables, read by Python: no engine tells ranges as the publisher counts them."""
         return read(self._artifact_bytes)
 
     @cached_property
@@ -106,27 +106,24 @@ class TextEncoder:
     def offsets(self, text: str) -> list[Span]:
         """The range of each token of a plain text, in code points."""
         spans = self.contract.tokenizer.encode_spans(text, unit="code_points")
-        tables = self.artifact.normalization if self.contract.profile == "publisher" and not text.isascii() else None
-        if tables is not None:
-            ids = [token_id for token_id, _, _ in spans]
-            if self.contract.tokenizer.decode(ids, special="refuse") != to_bytes(text):
-                ends = [*accumulate(len(self.contract.tokenizer.token_bytes(token_id)) for token_id in ids)]
-                ranges = byte_ranges(text, tables)
-                return [(ranges[start][0], ranges[end - 1][1]) for start, end in zip([0, *ends], ends, strict=False)]
+        ids = [token_id for token_id, _, _ in spans]
+        if self._is_changed(text, ids) and (tables := self.artifact.normalization) is not None:
+            ends = [*accumulate(len(self.contract.tokenizer.token_bytes(token_id)) for token_id in ids)]
+            ranges = byte_ranges(text, tables)
+            return [(ranges[start][0], ranges[end - 1][1]) for start, end in zip([0, *ends], ends, strict=False)]
         return [(start, end) for _, start, end in spans]
+
+    def _is_changed(self, text: str, ids: Sequence[int]) -> bool:
+        """Whether the ids of a text are of another one, that NFC made of it; asked without the tables, which are slow to read."""
+        may_be = self.contract.profile == "publisher" and not text.isascii()
+        return may_be and self.contract.tokenizer.decode(ids, special="refuse") != to_bytes(text)
 
     def piece_numbers(self, ids: Sequence[int]) -> list[int]:
         """For each token of a plain text the number of the pre-tokenizer's piece that it is of."""
         tokens = [self.contract.tokenizer.token_bytes(token_id) for token_id in ids]
-        numbers, end = [], 0
-        bounds = pieces(self.artifact.dfa, b"".join(tokens))
-        number, bound = -1, 0
-        for token in tokens:
-            if end == bound:
-                number, bound = number + 1, next(bounds)[1]
-            numbers.append(number)
-            end += len(token)
-        return numbers
+        piece_ends = self.contract.engine.piece_ends(b"".join(tokens))
+        # A token is of one piece, so it is of the first that ends with it or after it.
+        return [bisect_left(piece_ends, end) for end in accumulate(map(len, tokens))]
 
 
 class _TextDetail:
