@@ -87,9 +87,11 @@ impl Scanner {
     #[inline]
     pub(super) fn kinds_for_blocks(&self, text: &[u8]) -> Option<&Kinds> {
         const THREE_BYTES: u8 = 0xE0;
+        // Of fewer bytes the DFA has found the pieces before a block is filled.
+        const FEWEST: usize = 16;
         let words = self.words.as_ref()?;
-        let begins_wide = text.first_chunk().is_some_and(|&[first, second]| first.max(second) >= THREE_BYTES);
-        (!begins_wide).then_some(&words.kinds)
+        let [first, second, ..] = text.first_chunk::<FEWEST>()?;
+        (*first.max(second) < THREE_BYTES).then_some(&words.kinds)
     }
 
     /// What is known of characters beyond ASCII.
