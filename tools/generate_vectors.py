@@ -57,7 +57,8 @@ from tools.vector_cases.case import Case, Group  # noqa: E402
 from tools.vector_cases.oracle import DIGESTS, Oracle  # noqa: E402
 
 from slm2.artifact import PROFILES, Profile  # noqa: E402
-from slm2.conformance.suite import Difference, InProcess, Vector, VectorFile, run  # noqa: E402
+from slm2.conformance.in_process import InProcess  # noqa: E402
+from slm2.conformance.suite import Difference, Vector, VectorFile, run  # noqa: E402
 from slm2.conformance.sweeps import SCALAR_LIMIT, blocks, scalars_digest, vocabulary_digest  # noqa: E402
 from slm2.contract import embedded  # noqa: E402
 from slm2.engine import Engine, select  # noqa: E402

@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from slm2.conformance import suite
+from slm2.conformance.in_process import InProcess
 from slm2.contract import embedded
 from slm2.engine import MAX_PRETOKEN, Engine, select
 from slm2.errors import Slm2Error
@@ -34,8 +35,8 @@ class Broken:
         return self._answers.get(name, getattr(native(self._limit), name))
 
 
-def broken(**answers: object) -> suite.InProcess:
-    return suite.InProcess(Broken(answers), lambda limit: Broken(answers, limit))
+def broken(**answers: object) -> InProcess:
+    return InProcess(Broken(answers), lambda limit: Broken(answers, limit))
 
 
 class LateStream:

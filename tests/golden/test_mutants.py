@@ -9,6 +9,7 @@ import pytest
 
 from golden.mutants import MUTANTS, Mutant, mutated
 from slm2.conformance import suite
+from slm2.conformance.in_process import InProcess
 from slm2.contract import embedded
 from slm2.engine import MAX_PRETOKEN, Engine, select
 
@@ -26,7 +27,7 @@ def vectors() -> dict[str, suite.Vector]:
 
 
 def answers(vector: suite.Vector) -> list[suite.Outcome]:
-    testee = suite.InProcess(reference(), reference)
+    testee = InProcess(reference(), reference)
     return [testee.answer(vector, profile) for profile in suite.profiles(vector)]
 
 

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 
 from publisher import TOKENIZER_JSON, missing, special_texts, tokenizer_json
 from slm2.conformance import suite, tier2
+from slm2.conformance.in_process import InProcess, input_text
 from slm2.contract import embedded
 from slm2.engine import MAX_PRETOKEN, Engine, EngineChoice, select
 from slm2.error_table import ERRORS
@@ -61,8 +62,8 @@ def engine(choice: EngineChoice, limit: int = MAX_PRETOKEN) -> Engine:
     return select(choice, embedded(), limit)
 
 
-def in_process(choice: EngineChoice) -> suite.InProcess:
-    return suite.InProcess(engine(choice), lambda limit: engine(choice, limit))
+def in_process(choice: EngineChoice) -> InProcess:
+    return InProcess(engine(choice), lambda limit: engine(choice, limit))
 
 
 def all_vectors() -> list[suite.Vector]:
@@ -153,7 +154,7 @@ def test_encodings_of_profile_contract_decode_to_their_text() -> None:
     checked = 0
     for vector in all_vectors():
         if vector["op"] == "encode" and "expect" in vector and vector.get("profile", "contract") == "contract":
-            text = suite.input_text(vector)
+            text = input_text(vector)
             data = text if isinstance(text, bytes) else repaired(text).encode("utf-8")
             assert engine("native").decode(vector["expect"]["ids"], "refuse") == data, vector["id"]
             checked += 1
@@ -167,7 +168,7 @@ def repaired(text: str) -> str:
 def test_findings_are_where_they_say() -> None:
     for vector in all_vectors():
         if vector["op"] == "find_special":
-            text = suite.input_text(vector)
+            text = input_text(vector)
             data = text if isinstance(text, bytes) else repaired(text).encode("utf-8")
             for finding in vector["expect"]["findings"]:
                 assert data[finding["offset"] :].startswith(finding["text"].encode()), vector["id"]

@@ -67,6 +67,9 @@ def test_random_texts_over_few_letters(chunk):
         (["aab", "aa"], "aaab", [(0, 2)]),
         (["aba"], "ababa", [(0, 3)]),
         (["aaa", "a"], "aaaa", [(0, 3), (3, 4)]),
+        (["|", "|>x"], "|<|>x|", [(0, 1), (2, 5), (5, 6)]),  # one ends where the other goes on alone
+        (["<ab", "<abcde", "<abcxy"], "<abcd<abcxy<abcde", [(0, 3), (5, 11), (11, 17)]),  # stretches without a branch, broken and whole
+        (["<abcd", "bc"], "<abc<abcd", [(2, 4), (4, 9)]),  # a stretch in which another ends
         (["a"], "", []),
         (["a" * 255], "a" * 254, []),
         (["a" * 255, "a" * 100 + "b"], "a" * 254 + "b", [(154, 255)]),

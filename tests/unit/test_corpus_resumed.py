@@ -121,6 +121,29 @@ def test_a_torn_last_line_of_the_journal_is_cut_and_told(corpus, tmp_path):
         shutil.rmtree(tmp_path / "cut")
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_nothing_is_mended_in_a_folder_that_is_refused(corpus, tmp_path, ended):
+    """Neither a torn line of the journal is cut, nor a journal removed that the manifest has taken the place of."""
+    inputs, _ = corpus
+    output = tmp_path / "out"
+    stopped_before_the_end(inputs, output)
+    journal = (output / "journal.jsonl").read_bytes()[:-5]
+    for path in output.glob("shard-000003.*"):  # none was begun when the last line was being written
+        path.unlink()
+    if ended:
+        shutil.rmtree(output)
+        run(inputs, output)
+    (output / "journal.jsonl").write_bytes(journal)
+    for name, data in {"notes.txt": b"mine", "shard-000000.bin": (output / "shard-000000.bin").read_bytes()[::-1]}.items():
+        kept = (output / name).read_bytes() if (output / name).exists() else None
+        (output / name).write_bytes(data)
+        before = folder(output)
+        assert refusal(inputs, output).code == "corpus_output"
+        assert folder(output) == before
+        (output / name).unlink() if kept is None else (output / name).write_bytes(kept)
+    run(inputs, output)
+
+
 def test_a_run_that_ended_is_left_as_it_is(corpus, tmp_path):
     inputs, undisturbed = corpus
     first = run(inputs, tmp_path / "out")

@@ -62,11 +62,16 @@ impl Character {
     /// The one at the beginning of a text.
     #[inline]
     pub(crate) fn first(text: &[u8]) -> Option<Self> {
-        Self::of(text.first_chunk().copied().unwrap_or_else(|| up_to_3(text)))
+        Self::of(first_4(text))
     }
 }
 
-/// A text of less than four bytes, 0 after its end.
+/// The first four bytes of a text, 0 after its end.
+#[inline]
+pub(crate) fn first_4(text: &[u8]) -> [u8; 4] {
+    text.first_chunk().copied().unwrap_or_else(|| up_to_3(text))
+}
+
 #[inline(never)]
 fn up_to_3(text: &[u8]) -> [u8; 4] {
     let mut four = [0; 4];

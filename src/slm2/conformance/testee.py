@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from slm2.conformance import bulk, suite
+from slm2.conformance import bulk
+from slm2.conformance.in_process import OPERATIONS, InProcess
 from slm2.conformance.protocol import PROTOCOL, Call, inputs_of, line
 from slm2.contract import embedded
 from slm2.engine import MAX_PRETOKEN, Engine, select
@@ -35,7 +36,7 @@ class Responder:
             limited: opens the same with another ``max_pretoken``.
         """
         self._engine = engine
-        self._faces = suite.InProcess(engine, limited)
+        self._faces = InProcess(engine, limited)
 
     def answer(self, request: object) -> Json:
         """The answer to one request; whatever goes wrong is one."""
@@ -52,9 +53,9 @@ class Responder:
         if call.method == "hello":
             return self._hello()
         inputs, profile = inputs_of(call)
-        if call.method not in suite.OPERATIONS:
+        if call.method not in OPERATIONS:
             raise ValueError(f"there is no method {call.method!r}")
-        return suite.OPERATIONS[call.method](self._faces.contract(inputs.get("max_pretoken"), profile), inputs)
+        return OPERATIONS[call.method](self._faces.contract(inputs.get("max_pretoken"), profile), inputs)
 
     def _hello(self) -> Json:
         return {
@@ -62,7 +63,7 @@ class Responder:
             "contract_version": self._engine.contract_version,
             **bulk.artifact_facts(self._engine),
             "host": bulk.host_facts(self._engine),
-            "methods": sorted(["hello", *suite.OPERATIONS]),
+            "methods": sorted(["hello", *OPERATIONS]),
         }
 
 

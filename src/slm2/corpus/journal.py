@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -90,14 +90,23 @@ class Journal:
         self.complete = False
         self.cut = 0
         names = storage.names()
+        whole: int | None = None
         if MANIFEST in names:
-            self._read_manifest(names)
+            self._read_manifest()
+            self._check_names(names, {JOURNAL, MANIFEST})
         elif JOURNAL in names:
-            self._read_journal()
+            whole = self._read_journal()
             self._check_names(names, {JOURNAL, MANIFEST + PART})
         else:
             self._check_names(names, {JOURNAL + PART})
+        self._check_digests()
+        # Only now, that nothing can be refused any more, is anything changed.
+        if not self.complete and JOURNAL not in names:
             storage.write_whole(JOURNAL, _line(identity))
+        elif self.complete and JOURNAL in names:
+            storage.remove(JOURNAL)
+        elif whole is not None and self.cut:
+            storage.cut(JOURNAL, whole)
 
     def add(self, shard: ShardRecord) -> None:
         """A shard whose files are in place."""
@@ -112,17 +121,15 @@ class Journal:
         self._storage.remove(JOURNAL)
         self.complete = True
 
-    def _read_manifest(self, names: set[str]) -> None:
+    def _read_manifest(self) -> None:
         manifest = self._parsed(MANIFEST, self._storage.read(MANIFEST))
         self._take(manifest.pop("shards", None), MANIFEST)
         manifest.pop("totals", None)
         self._compare(manifest)
-        self._check_names(names, {JOURNAL, MANIFEST})
-        if JOURNAL in names:
-            self._storage.remove(JOURNAL)
         self.complete = True
 
-    def _read_journal(self) -> None:
+    def _read_journal(self) -> int:
+        """How many bytes of it are whole lines."""
         data = self._storage.read(JOURNAL)
         whole = data.rfind(b"\n") + 1
         records = [self._record(number, line) for number, line in enumerate(data[:whole].splitlines(), start=1)]
@@ -130,9 +137,8 @@ class Journal:
             raise self._refusal(f"{JOURNAL} has no first line")
         self._compare(records[0])
         self._take(records[1:], JOURNAL)
-        if whole < len(data):
-            self._storage.cut(JOURNAL, whole)
-            self.cut = len(data) - whole
+        self.cut = len(data) - whole
+        return whole
 
     def _record(self, number: int, line: bytes) -> dict[str, Any]:
         told = self._parsed(f"line {number} of {JOURNAL}", line)
@@ -151,7 +157,7 @@ class Journal:
         return value
 
     def _take(self, records: Any, name: str) -> None:  # noqa: ANN401  (of JSON)
-        """The shards, each beginning where the one before ended, with the files that were written."""
+        """The shards, each beginning where the one before ended, with files of the size that they had."""
         try:
             shards = [_shard(record) for record in records]
         except (KeyError, TypeError):
@@ -161,16 +167,16 @@ class Journal:
             if (shard.number, shard.begin) != (number, begin):
                 raise self._refusal(f"{name} is not as it was written: shard {number} does not begin where the one before ended")
             begin = shard.end
-        self._check_files([file for shard in shards for file in shard.files])
+            for file in shard.files:
+                size = self._storage.size(file.name)
+                if size != file.size:
+                    found = "is not there" if size is None else f"has {size} bytes"
+                    raise self._refusal(f"{file.name} {found}; it was written with {file.size}")
         self.shards = shards
 
-    def _check_files(self, files: Sequence[FileRecord]) -> None:
-        """All sizes first, which cost nothing; then the digests, for which all of them are read."""
-        for file in files:
-            size = self._storage.size(file.name)
-            if size != file.size:
-                found = "is not there" if size is None else f"has {size} bytes"
-                raise self._refusal(f"{file.name} {found}; it was written with {file.size}")
+    def _check_digests(self) -> None:
+        """All files are read for it, so it comes after what can be refused without."""
+        files = [file for shard in self.shards for file in shard.files]
         with ThreadPoolExecutor(self._threads) as pool:
             try:
                 for file, digest in zip(files, pool.map(self._storage.digest, [file.name for file in files]), strict=True):

@@ -12,11 +12,19 @@ use super::known_dfa::begins_contraction;
 /// 64 bytes of a text, and so many after them that 16 can be read from each.
 pub(super) type Block = [u8; BLOCK_BYTES + 16];
 
-/// The block of a shorter text. What comes after it is not known, which is what these bytes say.
-pub(super) fn last_block(text: &[u8]) -> Block {
-    let mut block = [u8::MAX; BLOCK_BYTES + 16];
-    block.iter_mut().zip(text).for_each(|(place, &byte)| *place = byte);
-    block
+/// What stands after a text in its last block: bytes that say that what comes is not known.
+pub(super) const NOTHING: Block = [u8::MAX; BLOCK_BYTES + 16];
+
+/// The first block of a text; of a shorter one it is made in `place`, which holds nothing.
+#[inline]
+pub(super) fn first_block<'t>(text: &'t [u8], place: &'t mut Block) -> &'t Block {
+    if let Some(block) = text.first_chunk() {
+        return block;
+    }
+    if let Some(beginning) = place.get_mut(..text.len()) {
+        beginning.copy_from_slice(text);
+    }
+    place
 }
 
 /// Where pieces begin in a block, which begins with one: a bit for each of the next 63 bytes, none where that is not known here. The piece
@@ -115,7 +123,7 @@ mod tests {
     /// What is found is a beginning of the DFA, and so is nothing in between.
     fn check(scanner: &Scanner, text: &[u8]) -> usize {
         let kinds = scanner.kinds().expect("the DFA is the known one");
-        let mut rest = beginnings(&text.first_chunk().copied().unwrap_or_else(|| last_block(text)), kinds);
+        let mut rest = beginnings(first_block(text, &mut NOTHING.clone()), kinds);
         let mut found = Vec::new();
         while rest != 0 {
             found.push(rest.trailing_zeros() as usize);

@@ -215,7 +215,7 @@ impl<'a> Tokenizer<'a> {
     pub fn encode_trusted(&self, text: &[u8], profile: Profile, scratch: &mut Scratch) -> Result<Vec<TokenId>, Error> {
         let mut ids = Vec::new();
         let mut start = 0;
-        for found in self.find_special(text) {
+        for found in self.special_automaton.find(text) {
             self.encode_into(text.get(start..found.start).unwrap_or_default(), profile, scratch, &mut ids)?;
             ids.push(found.id);
             start = found.end;
@@ -227,7 +227,7 @@ impl<'a> Tokenizer<'a> {
     /// The texts of special tokens in `text`: from the left, the longest at each place, not overlapping.
     #[must_use]
     pub fn find_special(&self, text: &[u8]) -> Vec<Found> {
-        self.special_automaton.find(text)
+        self.special_automaton.find(text).collect()
     }
 
     /// The bytes of the tokens one after the other; nothing where an id is refused (`token_id_out_of_range`, `structural_id`).

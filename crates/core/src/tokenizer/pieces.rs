@@ -1,6 +1,6 @@
 //! From a normalised text to ids: pieces are found, looked up, and merged where they are new.
 
-use super::blocks::{beginnings, last_block};
+use super::blocks::{NOTHING, beginnings, first_block};
 use super::clause_cache::LONGEST_CLAUSE;
 use super::found::{Found, MOST, Piece};
 use super::key::{Key, hash_of};
@@ -66,13 +66,8 @@ impl<'a> Tokenizer<'a> {
             if at.is_none() {
                 let rest = text.get(*start..).unwrap_or_default();
                 if let Some(kinds) = self.scanner.kinds_for_blocks(rest) {
-                    let last;
-                    let block = if let Some(block) = rest.first_chunk() {
-                        block
-                    } else {
-                        last = last_block(rest);
-                        &last
-                    };
+                    let mut place = NOTHING;
+                    let block = first_block(rest, &mut place);
                     let length = found.push_block(block, beginnings(block, kinds), &scratch.cache);
                     *start += length;
                     if length > FAR {
@@ -192,7 +187,8 @@ impl<'a> Tokenizer<'a> {
             let first = start;
             found.clear();
             while let Some(part) = if found.is_full() { None } else { parts.next() } {
-                found.push(part, part.len(), true, &scratch.cache);
+                // What comes after the part is looked at and masked out: its end would be looked for byte by byte.
+                found.push(piece.get(start..).unwrap_or_default(), part.len(), true, &scratch.cache);
                 start += part.len();
             }
             wanted = self.encode_found(piece, first, &found, true, scratch, sink);

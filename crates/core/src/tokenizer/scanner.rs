@@ -17,6 +17,9 @@ const ROW: u32 = (1 << ROW_BITS) - 1;
 /// Entries that are made in one call.
 const ENTRIES_AT_A_TIME: usize = 1 << 11;
 
+/// The shortest text of which a block is looked at, in bytes.
+const SHORTEST_BLOCK: usize = 16;
+
 /// Rows of entries, one entry for each byte class and one for the end of input. Row 0 is that of the dead state.
 pub(crate) struct Scanner {
     class_of_byte: [u8; 256],
@@ -83,13 +86,14 @@ impl Scanner {
         }
     }
 
-    /// What is known of characters, where pieces of this text are found a block at a time: few would be found where each has many bytes.
+    /// What is known of characters, where pieces of this text are found a block at a time: few would be found where it is short, or each
+    /// character has many bytes.
     #[inline]
     pub(super) fn kinds_for_blocks(&self, text: &[u8]) -> Option<&Kinds> {
         const THREE_BYTES: u8 = 0xE0;
         let words = self.words.as_ref()?;
-        let begins_wide = text.first_chunk().is_some_and(|&[first, second]| first.max(second) >= THREE_BYTES);
-        (!begins_wide).then_some(&words.kinds)
+        let [first, second, ..] = *text.first_chunk::<SHORTEST_BLOCK>()?;
+        (first.max(second) < THREE_BYTES).then_some(&words.kinds)
     }
 
     /// What is known of characters beyond ASCII.

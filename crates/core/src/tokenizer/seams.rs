@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::artifact::Vocabulary;
+use crate::character_set::first_4;
 use crate::ids::TokenId;
 
 /// 2^20 bits for the pairs of scalar values; of Qwen3's 23,193 pairs beyond ASCII few share one.
@@ -88,16 +89,14 @@ impl Scalar {
     /// The well-formed scalar value at the beginning of a text.
     #[inline]
     pub(super) fn first(text: &[u8]) -> Option<Self> {
-        if let Some(four) = text.first_chunk() {
-            let word = u32::from_le_bytes(*four);
-            let lead = word & 0xFF;
-            // E0 and ED, and four bytes, are left to the library: they have ranges of their own.
-            if word & 0xC0_C0_F0 == 0x80_80_E0 && lead != 0xE0 && lead != 0xED {
-                return Some(Self(word & 0xFF_FF_FF));
-            }
-            if word & 0xC0_E0 == 0x80_C0 && lead >= 0xC2 {
-                return Some(Self(word & 0xFF_FF));
-            }
+        let word = u32::from_le_bytes(first_4(text));
+        let lead = word & 0xFF;
+        // E0 and ED, and four bytes, are left to the library: they have ranges of their own.
+        if word & 0xC0_C0_F0 == 0x80_80_E0 && lead != 0xE0 && lead != 0xED {
+            return Some(Self(word & 0xFF_FF_FF));
+        }
+        if word & 0xC0_E0 == 0x80_C0 && lead >= 0xC2 {
+            return Some(Self(word & 0xFF_FF));
         }
         let length = scalar_length(*text.first()?).max(1);
         let bytes = text.get(..length).filter(|bytes| core::str::from_utf8(bytes).is_ok())?;
