@@ -30,6 +30,10 @@ pub fn leading_ascii(text: &[u8]) -> usize {
             return at;
         }
     }
+    // The last block overlaps the one before it, and most often says all.
+    if text.last_chunk().is_some_and(|block| ascii_of_block(block) == BLOCK) {
+        return text.len();
+    }
     at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An entry holds a piece whole, so that a hit is never another piece. Pieces of up to 15 bytes, which are nearly all, have entries
 //! of 32 bytes with up to four ids, two to a line; those of up to 30 bytes have entries of 64 with up to eight. Tables begin small and
-//! grow once, to 4 and 2 MiB. A short piece for which its bucket has no place stands in the one beside it. What is not here is merged: the cache changes how long it takes, never what comes out.
+//! grow to 4 and 2 MiB. A short piece for which its bucket has no place stands in the one beside it. What is not here is merged: the cache changes how long it takes, never what comes out.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,6 +21,9 @@ const COUNT_SHIFT: u32 = 124;
 const COUNT: u128 = 7 << COUNT_SHIFT;
 /// A table begins with 2^10 buckets of 64 bytes: 64 kB.
 const FIRST: usize = 1 << 10;
+/// How many times as many it has after it has grown: all of them at once, since each step costs as much as the memory that it is the first
+/// to touch. A page of the web counts its memory.
+const GROWTH: usize = if cfg!(target_arch = "wasm32") { 4 } else { 64 };
 /// 4 MiB.
 const MOST_SHORT: usize = 1 << 16;
 /// 2 MiB.
@@ -108,12 +111,11 @@ impl<B: Copy + Default> Table<B> {
         (hash >> 48) as usize & self.buckets.len().wrapping_sub(1)
     }
 
-    /// Change the bucket of a hash; the table grows first where as much was written as a small one has buckets.
+    /// Change the bucket of a hash; the table grows first where as much was written as it has buckets.
     fn write(&mut self, hash: u64, most: usize, again: impl Fn(&mut Self, B), change: impl FnOnce(&mut B)) {
         let size = self.buckets.len();
         if self.written >= size && size < most {
-            // From few to all in one step: each step costs as much as the memory that it is the first to touch.
-            let size = if size == 0 { FIRST } else { most };
+            let size = (size * GROWTH).clamp(FIRST, most);
             let grown = Self { buckets: vec![B::default(); size], written: 0 };
             let before = core::mem::replace(self, grown);
             before.buckets.into_iter().for_each(|bucket| again(self, bucket));
