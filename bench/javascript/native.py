@@ -6,20 +6,28 @@ import json
 import statistics
 import sys
 import time
+from typing import TypedDict
 
 import slm2
 
 ROUNDS = 5
 
 
-def measure(encode: slm2.Tokenizer, text: dict[str, object]) -> dict[str, object]:
+class Text(TypedDict):
+    """A text of measure.js: its kind, its documents, and how many bytes they have."""
+
+    name: str
+    documents: list[str]
+    bytes: int
+
+
+def measure(tokenizer: slm2.Tokenizer, text: Text) -> dict[str, str | float]:
     """MB/s of the first pass, the median of those after it, and one number for all ids."""
-    documents, size = text["documents"], text["bytes"]
     rates = []
     for _ in range(ROUNDS + 1):
         started = time.perf_counter()
-        arrays = [encode.encode_array(document) for document in documents]
-        rates.append(size / (time.perf_counter() - started) / 1e6)
+        arrays = [tokenizer.encode_array(document) for document in text["documents"]]
+        rates.append(text["bytes"] / (time.perf_counter() - started) / 1e6)
     fingerprint = 0
     for ids in arrays:
         for token in ids.tolist():
