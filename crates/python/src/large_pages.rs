@@ -9,8 +9,8 @@ use std::ptr;
 
 /// Memory of at least that size is a mapping of its own and begins at a multiple of it.
 const LARGE: usize = 2 << 20;
-/// The least that is mapped.
-const PAGE: usize = 4 << 10;
+/// What is mapped is a multiple of it, and it of every usual page that Linux has: 4, 16 or 64 KiB.
+const PAGE: usize = 64 << 10;
 
 /// See the module.
 pub(crate) struct LargePages;
