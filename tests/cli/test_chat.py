@@ -225,7 +225,16 @@ def test_ctrl_c_gives_a_reply_up_and_the_chat_goes_on(tmp_path: Path) -> None:
     master, slave = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, *sys.path]), "SLM2_TEST_ASKED": str(asked), "TERM": "xterm"}
     arguments = ("chat", "--model", "python:scripted_entry:slow", *SAMPLING, "--max-tokens", "40")
-    process = subprocess.Popen(command(*arguments), stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True)
+    process = subprocess.Popen(
+        command(*arguments),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment,
+        start_new_session=True,
+        # A shell gives its background jobs, and so their children, an ignored SIGINT: a terminal does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  (no thread holds a lock here)
+    )
     os.close(slave)
     screen = Screen(master)
     try:
