@@ -132,8 +132,11 @@ impl<'a> Tokenizer<'a> {
     /// A piece or part that was not in its bucket of short ones in the cache. Whether the sink wants more.
     #[inline(never)]
     fn encode_piece(&self, piece: &[u8], key: Key, part: bool, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
-        let known = if key.is_none() { scratch.cache.find_long(piece, part) } else { scratch.cache.find(key) };
-        if let Some(known) = known {
+        if let Some(known) = if key.is_none() { None } else { scratch.cache.find(key) } {
+            scratch.room.write(known);
+            return true;
+        }
+        if let Some(known) = scratch.cache.find_long(piece, part) {
             return scratch.room.extend(known, sink);
         }
         if part {
