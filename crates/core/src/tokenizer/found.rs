@@ -67,6 +67,19 @@ impl Found {
         }
     }
 
+    /// The parts of a piece between its first byte and the last beginning.
+    #[inline]
+    pub(super) fn push_parts(&mut self, piece: &[u8], mut beginnings: u64, cache: &PieceCache) {
+        let mut start = 0;
+        while beginnings != 0 {
+            let next = beginnings.trailing_zeros() as usize;
+            beginnings &= beginnings - 1;
+            // What comes after the part is looked at and masked out: its end would be looked for byte by byte.
+            self.push(piece.get(start..).unwrap_or_default(), next - start, true, cache);
+            start = next;
+        }
+    }
+
     /// The pieces of a block between its first byte and the last beginning; how many bytes they have.
     #[inline]
     pub(super) fn push_block(&mut self, block: &Block, mut beginnings: u64, cache: &PieceCache) -> usize {

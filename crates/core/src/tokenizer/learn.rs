@@ -55,7 +55,7 @@ impl Tokenizer<'_> {
             }
             if key.is_ascii() {
                 together.push(&tables, (key, hash), Scan::of_bytes(&tables, text), cache, clauses);
-            } else if key.is_part() || self.seams.first_part(text) == length {
+            } else if key.is_part() || self.seams.beginnings(text) == 0 {
                 together.push(&tables, (key, hash), characters.begin(&tables, self.seams, text), cache, clauses);
             }
         }

@@ -7,7 +7,7 @@ use super::key::{Key, hash_of};
 use super::normalize::too_long;
 use super::piece_cache::SHORT_IDS;
 use super::scanner::{Progress, TooLong};
-use super::seams::Seams;
+use super::seams::WINDOW;
 use super::sink::Sink;
 use super::{MergeTables, Scratch, Tokenizer};
 use crate::error::Error;
@@ -166,12 +166,15 @@ impl<'a> Tokenizer<'a> {
         if let Some(id) = self.whole(piece) {
             return scratch.room.extend(&[id], sink);
         }
-        let parts = Parts::of(piece, self.seams);
-        if parts.next == piece.len() {
+        // ASCII has no seams worth looking for: nearly all of its pairs stand in some token.
+        let is_ascii = piece.is_ascii();
+        let beginnings = if is_ascii { 0 } else { self.seams.beginnings(piece) };
+        let goes_on = || piece.len() > WINDOW && self.seams.first_part(piece) < piece.len();
+        if is_ascii || beginnings == 0 && !goes_on() {
             let ids = scratch.merger.merge(&self.merge_tables(), piece);
             return scratch.room.extend(ids, sink);
         }
-        self.encode_parts(piece, parts, scratch, sink)
+        self.encode_parts(piece, beginnings, scratch, sink)
     }
 
     /// A part of a piece that is not in the cache. Whether the sink wants more.
@@ -181,20 +184,29 @@ impl<'a> Tokenizer<'a> {
         scratch.room.extend(ids, sink)
     }
 
-    /// The parts of a piece, as pieces are. Whether the sink wants more.
-    fn encode_parts(&self, piece: &[u8], mut parts: Parts<'_>, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
+    /// The parts of a piece between its seams, of which the first are known, as pieces are. Whether the sink wants more.
+    fn encode_parts(&self, piece: &[u8], beginnings: u64, scratch: &mut Scratch, sink: &mut dyn Sink) -> bool {
         let mut found = scratch.parts.take().unwrap_or_default();
         let mut wanted = true;
         let mut start = 0;
+        let mut first = Some(beginnings);
         while wanted && start < piece.len() {
-            let first = start;
             found.clear();
-            while let Some(part) = if found.is_full() { None } else { parts.next() } {
-                // What comes after the part is looked at and masked out: its end would be looked for byte by byte.
-                found.push(piece.get(start..).unwrap_or_default(), part.len(), true, &scratch.cache);
-                start += part.len();
+            while !found.is_full() && start + found.length() < piece.len() {
+                let rest = piece.get(start + found.length()..).unwrap_or_default();
+                let beginnings = first.take().unwrap_or_else(|| self.seams.beginnings(rest));
+                if rest.len() <= WINDOW {
+                    found.push_parts(rest, beginnings, &scratch.cache);
+                    let last = piece.get(start + found.length()..).unwrap_or_default();
+                    found.push(last, last.len(), true, &scratch.cache);
+                } else if beginnings != 0 {
+                    found.push_parts(rest, beginnings, &scratch.cache);
+                } else {
+                    found.push(rest, self.seams.first_part(rest), true, &scratch.cache);
+                }
             }
-            wanted = self.encode_found(piece, first, &found, true, scratch, sink);
+            wanted = self.encode_found(piece, start, &found, true, scratch, sink);
+            start += found.length();
         }
         scratch.parts = Some(found);
         wanted
@@ -215,31 +227,5 @@ impl<'a> Tokenizer<'a> {
     pub(super) fn whole_short(&self, key: Key, hash: u64) -> Option<TokenId> {
         let found = if key.is_part() { None } else { self.index.find_short(&self.vocabulary, key, hash) };
         found.filter(|&id| self.facts.merged(id))
-    }
-}
-
-/// The parts of a piece between its seams.
-struct Parts<'p> {
-    rest: &'p [u8],
-    /// The length of the next.
-    next: usize,
-    seams: &'p Seams,
-}
-
-impl<'p> Parts<'p> {
-    fn of(piece: &'p [u8], seams: &'p Seams) -> Self {
-        // ASCII has no seams worth looking for: nearly all of its pairs stand in some token.
-        let next = if piece.is_ascii() { piece.len() } else { seams.first_part(piece) };
-        Self { rest: piece, next, seams }
-    }
-}
-
-impl<'p> Iterator for Parts<'p> {
-    type Item = &'p [u8];
-
-    fn next(&mut self) -> Option<&'p [u8]> {
-        let (part, after) = self.rest.split_at_checked(self.next).filter(|(part, _)| !part.is_empty())?;
-        *self = Self::of(after, self.seams);
-        Some(part)
     }
 }

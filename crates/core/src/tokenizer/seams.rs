@@ -15,6 +15,9 @@ use crate::ids::TokenId;
 /// 2^20 bits for the pairs of scalar values; of Qwen3's 23,193 pairs beyond ASCII few share one.
 const PAIR_BITS: u32 = 20;
 
+/// Seams are looked for in so many bytes at once, since so many bits have a word.
+pub(super) const WINDOW: usize = 64;
+
 /// What the vocabulary has next to each other. Both sets may say more than there is, never less.
 pub(crate) struct Seams {
     /// Pairs of scalar values, by a hash.
@@ -62,22 +65,38 @@ impl Seams {
         is_set(&self.edges, edge(left, right))
     }
 
-    /// The length of the part of `piece` before its first seam; of the whole piece where it has none.
-    pub(crate) fn first_part(&self, piece: &[u8]) -> usize {
+    /// A bit for each seam within the first [`WINDOW`] bytes of a piece: of the byte that begins a part.
+    pub(super) fn beginnings(&self, piece: &[u8]) -> u64 {
+        let mut beginnings = 0;
         let mut left: Option<Scalar> = None;
         let mut at = 0;
-        while at < piece.len() {
+        while at < piece.len().min(WINDOW) {
             let right = Scalar::first(piece.get(at..).unwrap_or_default());
             if let (Some(left), Some(right)) = (left, right) {
-                let apart = !is_set(&self.pairs, pair_hash(left, right)) && !is_set(&self.edges, edge(left, right));
-                if apart && !(left.is_ascii() && right.is_ascii()) {
-                    return at;
-                }
+                // No branches: which neighbours have a seam, nothing predicts.
+                let joined = is_set(&self.pairs, pair_hash(left, right)) | is_set(&self.edges, edge(left, right));
+                beginnings |= u64::from(!joined & !(left.is_ascii() & right.is_ascii())) << at;
             }
             at += right.map_or(1, Scalar::length);
             left = right;
         }
-        piece.len()
+        beginnings
+    }
+
+    /// The length of the part of `piece` before its first seam; of the whole piece where it has none.
+    pub(crate) fn first_part(&self, piece: &[u8]) -> usize {
+        let mut start = 0;
+        loop {
+            let rest = piece.get(start..).unwrap_or_default();
+            let beginnings = self.beginnings(rest);
+            if beginnings != 0 {
+                return start + beginnings.trailing_zeros() as usize;
+            }
+            let Some(window) = rest.get(..WINDOW) else { return piece.len() };
+            // The next window begins with the last scalar value that this one saw beside what is before it.
+            let last = window.iter().rposition(|&byte| scalar_length(byte) > 0);
+            start += last.filter(|&last| last > 0).unwrap_or(WINDOW);
+        }
     }
 }
 
