@@ -1,12 +1,16 @@
 from collections.abc import Sequence
-from typing import Literal, final
+from pathlib import Path
+from typing import Literal, Self, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 from slm2.artifact import Profile
-from slm2.engine import DeltaRow, PortableFunction, ReplyRow, SampleRow, SpecialPolicy, TokenRow, Unit
+from slm2.engine import DeltaRow, Engine, PortableFunction, ReplyRow, SampleRow, SpecialPolicy, TokenRow, Unit
 from slm2.reference.sampling.config import Rng, SamplingConfig
+from slm2.text import Text
+from slm2.tokenizer import OnSpecial
 
 __all__ = [
     "NativeAssembly",
@@ -20,11 +24,14 @@ __all__ = [
     "NativeSession",
     "NativeStream",
     "NativeText",
+    "NativeTokenizer",
 ]
 
 @final
 class NativeEngine:
     def __new__(cls, data: bytes, max_pretoken: int) -> NativeEngine: ...
+    @staticmethod
+    def of_file(path: Path, max_pretoken: int) -> NativeEngine: ...
     @property
     def max_pretoken(self) -> int: ...
     @property
@@ -178,3 +185,9 @@ class NativeText:
     def count(self) -> int: ...
     def copy(self) -> NativeText: ...
     def append(self, data: bytes) -> tuple[int, list[int]]: ...
+
+@disjoint_base
+class NativeTokenizer:
+    def __new__(cls, engine: Engine, profile: Profile) -> Self: ...
+    def encode(self, text: Text, *, on_special: OnSpecial = "literal") -> list[int]: ...
+    def encode_array(self, text: Text, *, on_special: OnSpecial = "literal") -> npt.NDArray[np.uint32]: ...

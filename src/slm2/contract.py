@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from importlib import resources
+from contextlib import nullcontext
 from os import PathLike, fsdecode
+from pathlib import Path
 
 from slm2.artifact import PROFILES, Profile
 from slm2.engine import MAX_PRETOKEN, Engine, EngineChoice, OfOneProcess, SpecialPolicy, integer_id, select
 from slm2.errors import Slm2Error
-from slm2.files import read_file
+from slm2.files import reading
 from slm2.generation import Generation
 from slm2.prompt import Prompt
 from slm2.reference.sampling.config import SamplingConfig
@@ -19,13 +20,16 @@ from slm2.sampling import Sampler
 from slm2.session import Session
 from slm2.stream import StreamDecoder
 from slm2.template import Template
-from slm2.tokenizer import Tokenizer
+from slm2.tokenizer import tokenizer_of
 
 __all__ = ["EMBEDDED", "Contract", "Source", "embedded", "load"]
 
 _LOG = logging.getLogger("slm2")
 
 EMBEDDED = "qwen3-0.6b.slm2"
+
+# A package is files: it is installed unpacked.
+_EMBEDDED_PATH = str(Path(__file__).parent / "data" / EMBEDDED)
 
 Source = str | PathLike[str] | bytes | bytearray | memoryview | None
 
@@ -44,7 +48,7 @@ class Contract(OfOneProcess):
     def __init__(self, engine: Engine, profile: Profile) -> None:
         self.engine = engine
         self.profile: Profile = profile
-        self.tokenizer = Tokenizer(engine, profile)
+        self.tokenizer = tokenizer_of(engine, profile)
         self.template = Template(engine, profile)
         self.prompt = Prompt(engine, profile)
 
@@ -122,21 +126,25 @@ def load(
     """
     if profile not in PROFILES:
         raise Slm2Error("invalid_value", field="profile", expected=" or ".join(PROFILES), found=repr(profile))
-    contract = Contract(select(engine, _artifact_bytes(artifact), integer_id("max_pretoken", max_pretoken)), profile)
+    source = _bytes_or_path(artifact)
+    limit = integer_id("max_pretoken", max_pretoken)
+    with reading(source) if isinstance(source, str) else nullcontext():
+        opened = select(engine, source, limit)
+    contract = Contract(opened, profile)
     _LOG.debug("artifact %s opened by the %s engine, profile %s", contract.digest[:12], contract.engine.name, profile)
     return contract
 
 
 def embedded() -> bytes:
     """The artifact that the package carries."""
-    return resources.files("slm2").joinpath("data", EMBEDDED).read_bytes()
+    return Path(_EMBEDDED_PATH).read_bytes()
 
 
-def _artifact_bytes(artifact: Source) -> bytes:
+def _bytes_or_path(artifact: Source) -> bytes | str:
     if artifact is None:
-        return embedded()
+        return _EMBEDDED_PATH
     if isinstance(artifact, bytes | bytearray | memoryview):
         return bytes(artifact)
     if not isinstance(artifact, str | PathLike):
         raise Slm2Error("invalid_type", field="artifact", expected="a path or bytes", found=type(artifact).__name__)
-    return read_file(fsdecode(artifact))
+    return fsdecode(artifact)

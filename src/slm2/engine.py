@@ -12,6 +12,7 @@ import sys
 import warnings
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from slm2.artifact import Profile
@@ -526,16 +527,17 @@ def native_reason() -> str | None:
     return None
 
 
-def select(choice: EngineChoice, data: bytes, max_pretoken: int = MAX_PRETOKEN) -> Engine:
+def select(choice: EngineChoice, artifact: bytes | str, max_pretoken: int = MAX_PRETOKEN) -> Engine:
     """Open an artifact with the engine asked for.
 
     Args:
         choice: ``native`` or ``reference`` by name, or ``auto``: the native engine, else the reference with one warning.
-        data: the artifact.
+        artifact: its bytes, or its path.
         max_pretoken: the longest piece and run of marks that it encodes, in bytes: 256 to 2^31 - 1.
 
     Raises:
         Slm2Error: ``engine_unavailable``, ``invalid_value``, ``limit_out_of_range``, or a code of contract/artifact.md.
+        OSError, ValueError: of a path, as of Python's ``open``.
     """
     if choice not in ("auto", "native", "reference"):
         raise Slm2Error("invalid_value", field="engine", expected="auto, native or reference", found=repr(choice))
@@ -547,7 +549,8 @@ def select(choice: EngineChoice, data: bytes, max_pretoken: int = MAX_PRETOKEN) 
     if choice != "reference" and reason is None:
         from slm2._engine import NativeEngine  # noqa: PLC0415
 
-        return NativeEngine(data, max_pretoken)
+        # A file it reads itself, into the memory that it keeps: bytes of Python would be written once more.
+        return NativeEngine(artifact, max_pretoken) if isinstance(artifact, bytes) else NativeEngine.of_file(Path(artifact), max_pretoken)
     if choice == "auto":
         warnings.warn(
             f"slm2 uses the reference engine: same results, hundreds of times slower ({reason}). "
@@ -557,4 +560,4 @@ def select(choice: EngineChoice, data: bytes, max_pretoken: int = MAX_PRETOKEN) 
         )
     from slm2.reference.engine import ReferenceEngine  # noqa: PLC0415  (its load reads the whole artifact in Python)
 
-    return ReferenceEngine(data, max_pretoken)
+    return ReferenceEngine(artifact if isinstance(artifact, bytes) else Path(artifact).read_bytes(), max_pretoken)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-__all__ = ["Finding", "OnSpecial", "Tokenizer"]
+__all__ = ["Finding", "OnSpecial", "Tokenizer", "tokenizer_of"]
 
 OnSpecial = Literal["literal", "reject"]
 
@@ -81,16 +81,10 @@ class Tokenizer(OfOneProcess):
         Raises:
             Slm2Error: ``special_token_in_text`` with all findings, ``invalid_type``, ``invalid_value``.
         """
-        # Text goes to the engine as it is where nothing has to be looked for: this call is made for every short message.
-        if on_special == "literal" and (type(text) is str or type(text) is bytes):
-            return self._engine.encode(text, self._profile)
         return self._engine.encode(self._checked(text, on_special), self._profile)
 
     def encode_array(self, text: Text, *, on_special: OnSpecial = "literal") -> NDArray[numpy.uint32]:
         """The ids of :meth:`encode` as a one-dimensional read-only array of uint32."""
-        # As in encode.
-        if on_special == "literal" and (type(text) is str or type(text) is bytes):
-            return self._engine.encode_array(text, self._profile)
         return self._engine.encode_array(self._checked(text, on_special), self._profile)
 
     def encode_into(self, text: Text, out: Buffer) -> int:
@@ -254,6 +248,17 @@ class Tokenizer(OfOneProcess):
         if on_special == "reject" and (findings := self.find_special(text)):
             raise Slm2Error("special_token_in_text", findings=[{"offset": f.offset, "id": f.id, "text": f.text} for f in findings])
         return to_bytes(text)
+
+
+def tokenizer_of(engine: Engine, profile: Profile) -> Tokenizer:
+    """The tokenizer of an engine: that of the native one encodes short messages without a frame of Python."""
+    if engine.name == "native":
+        from slm2._engine import NativeEngine  # noqa: PLC0415  (absent where the engine was not built)
+        from slm2.native_tokenizer import NativeTokenizer  # noqa: PLC0415
+
+        if isinstance(engine, NativeEngine):  # and nothing that stands before it
+            return NativeTokenizer(engine, profile)
+    return Tokenizer(engine, profile)
 
 
 def _as_is(text: Text) -> str | bytes:

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,33 @@ def test_paths_that_cannot_be_read(path, kind) -> None:
     found = refusal(kind(path), engine="reference")
     assert (found["code"], found["path"]) == ("file_unreadable", str(kind(path)))
     assert found["reason"]
+    assert refusal(kind(path), engine="native") == found
+
+
+@pytest.mark.parametrize("damaged", [b"", DATA[:50], DATA[:-1], DATA + b"x", DATA[:99] + b"\xff" + DATA[100:], b"SLM2" * 999])
+def test_a_file_is_refused_as_its_bytes_are(damaged, tmp_path) -> None:
+    path = tmp_path / "damaged"
+    path.write_bytes(damaged)
+    for name in ("native", "reference"):
+        assert refusal(path, engine=name) == refusal(damaged, engine="reference")
+
+
+def test_an_opened_file_may_change(tmp_path) -> None:
+    path = tmp_path / "artifact"
+    path.write_bytes(DATA)
+    contract = slm2.load(path, engine="native")
+    path.write_bytes(b"")  # cut short in place, as a map would notice
+    assert contract.tokenizer.encode("ab") == slm2.load(SMALL).tokenizer.encode("ab")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_says_no_length(tmp_path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(path.write_bytes, DATA)
+        assert slm2.load(path, engine="native").file_digest == DATA[-32:].hex()
+        written.result()
 
 
 @pytest.mark.parametrize("name", ["native", "reference"])

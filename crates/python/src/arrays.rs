@@ -1,15 +1,15 @@
 //! Arrays of ids for `NumPy`, by its C interface: `numpy.frombuffer` alone takes as long as encoding a short message.
 //!
-//! Three places of one table are used, which have stayed where they are from `NumPy` 1 to 2. `NumPy` is imported when the first array is made.
+//! Two places of one table and the beginning of an array are used, which have stayed what they are from `NumPy` 1 to 2. `NumPy` is imported when the first array is made.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use pyo3::exceptions::PyImportError;
-use pyo3::ffi::{self, Py_ssize_t, PyObject, PyTypeObject};
+use pyo3::ffi::{Py_ssize_t, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods, PyType};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyType};
 use slm2_core::TokenId;
 
 /// `PyArray_GetNDArrayCVersion`.
@@ -25,21 +25,30 @@ type NewFromDescr = unsafe extern "C" fn(
     c_int,
     *mut PyObject,
 ) -> *mut PyObject;
-/// `PyArray_SetBaseObject`: array, and what holds its memory (whose reference it takes).
-type SetBaseObject = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> c_int;
+
+/// `PyArrayObject_fields` up to the flags, as both layouts have it.
+#[repr(C)]
+struct Fields {
+    object: PyObject,
+    data: *mut u32,
+    dimensions: c_int,
+    shape: *mut Py_ssize_t,
+    strides: *mut Py_ssize_t,
+    base: *mut PyObject,
+    descr: *mut PyObject,
+    flags: c_int,
+}
 
 const VERSION: usize = 0;
 const NEW_FROM_DESCR: usize = 94;
-const SET_BASE_OBJECT: usize = 282;
-/// `NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED`, and not writeable.
-const FLAGS: c_int = 0x0001 | 0x0100;
+/// `NPY_ARRAY_WRITEABLE`.
+const WRITEABLE: c_int = 0x0400;
 
 /// What makes arrays.
 struct Maker {
     ndarray: Py<PyType>,
     uint32: Py<PyAny>,
     new_from_descr: NewFromDescr,
-    set_base_object: SetBaseObject,
 }
 
 static MAKER: PyOnceLock<Maker> = PyOnceLock::new();
@@ -47,9 +56,7 @@ static MAKER: PyOnceLock<Maker> = PyOnceLock::new();
 /// Ids as a one-dimensional read-only array of uint32.
 pub(crate) fn array<'py>(py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyAny>> {
     let maker = MAKER.get_or_try_init(py, || Maker::of_numpy(py))?;
-    // SAFETY: an id is a u32 in memory, and of its bytes any value is one of u8.
-    let memory = unsafe { std::slice::from_raw_parts(ids.as_ptr().cast::<u8>(), 4 * ids.len()) };
-    maker.over(PyBytes::new(py, memory), ids.len())
+    maker.copy(py, ids)
 }
 
 impl Maker {
@@ -64,38 +71,30 @@ impl Maker {
         if !(1..=2).contains(&version) {
             return Err(PyImportError::new_err(format!("NumPy has a C interface {version}; 1 and 2 are known")));
         }
-        // SAFETY: in layouts 1 and 2 the functions of these types stand at these places.
-        let (new_from_descr, set_base_object) = unsafe {
-            let at = |place| *table.as_ptr().add(place);
-            (
-                std::mem::transmute::<*const c_void, NewFromDescr>(at(NEW_FROM_DESCR)),
-                std::mem::transmute::<*const c_void, SetBaseObject>(at(SET_BASE_OBJECT)),
-            )
-        };
+        // SAFETY: in layouts 1 and 2 the function of this type stands at this place.
+        let new_from_descr =
+            unsafe { std::mem::transmute::<*const c_void, NewFromDescr>(*table.as_ptr().add(NEW_FROM_DESCR)) };
         Ok(Self {
             ndarray: numpy.getattr("ndarray")?.cast_into::<PyType>()?.unbind(),
             uint32: numpy.call_method1("dtype", ("uint32",))?.unbind(),
             new_from_descr,
-            set_base_object,
         })
     }
 
-    /// An array of so many uint32 over memory that has them, and that nothing changes.
-    fn over<'py>(&self, memory: Bound<'py, PyBytes>, length: usize) -> PyResult<Bound<'py, PyAny>> {
-        let py = memory.py();
-        let shape = [Py_ssize_t::try_from(length)?];
+    /// An array with memory of its own, which `NumPy` keeps at hand where it is small.
+    fn copy<'py>(&self, py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyAny>> {
+        let shape = [Py_ssize_t::try_from(ids.len())?];
+        let (class, uint32) = (self.ndarray.as_ptr().cast(), self.uint32.clone_ref(py).into_ptr());
         // SAFETY: the class is numpy.ndarray, the type of the elements one of its own with a reference more, which it takes. The shape is
-        // read during the call. The memory has as many bytes as are told, and lives as long as the array, which gets a reference to it
-        // below and, by its flags, never writes there. Either function answers failure with an exception that is set.
+        // read during the call. Failure is answered with an exception that is set. The new array, which nobody else knows yet, has memory
+        // for so many uint32, one after the other, and an id is a u32 in memory.
         unsafe {
-            let address = ffi::PyBytes_AsString(memory.as_ptr()).cast::<c_void>();
-            let (class, uint32) = (self.ndarray.as_ptr().cast(), self.uint32.clone_ref(py).into_ptr());
-            let made =
-                (self.new_from_descr)(class, uint32, 1, shape.as_ptr(), ptr::null(), address, FLAGS, ptr::null_mut());
+            let (none, of_its_own) = (ptr::null_mut(), ptr::null_mut());
+            let made = (self.new_from_descr)(class, uint32, 1, shape.as_ptr(), ptr::null(), of_its_own, 0, none);
             let array = Bound::from_owned_ptr_or_err(py, made)?;
-            if (self.set_base_object)(array.as_ptr(), memory.into_ptr()) < 0 {
-                return Err(PyErr::fetch(py));
-            }
+            let fields = array.as_ptr().cast::<Fields>();
+            ptr::copy_nonoverlapping(ids.as_ptr().cast::<u32>(), (*fields).data, ids.len());
+            (*fields).flags &= !WRITEABLE;
             Ok(array)
         }
     }

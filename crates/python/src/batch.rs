@@ -7,7 +7,7 @@ use std::thread;
 use slm2_core::{Error, Profile, TokenId, Tokenizer};
 
 use crate::arguments::Text;
-use crate::engine::PyArtifact;
+use crate::held::PyArtifact;
 use crate::scratches::{Scratches, Workshop};
 
 type Encoded = Result<Vec<TokenId>, Error>;

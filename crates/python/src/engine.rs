@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice, PyString};
-use slm2_core::{Artifact, Error, Profile, SpecialPolicy, StreamDecoder, TokenId, Tokenizer};
+use slm2_core::{Error, Profile, SpecialPolicy, StreamDecoder, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
 use crate::arrays;
 use crate::batch;
 use crate::errors;
 use crate::generation::NativeGeneratedText;
+use crate::held::{self, Held, PyArtifact};
 use crate::integers::Integers;
 use crate::prompt::NativeAssembly;
 use crate::reply::NativeReply;
@@ -24,9 +26,6 @@ use crate::stream::NativeStream;
 use crate::template::NativeComposition;
 use crate::text::{NativeChunks, NativeText};
 use crate::values;
-
-/// An artifact that Python's bytes hold.
-pub(crate) type PyArtifact = Artifact<PyBackedBytes>;
 
 /// The engine in Rust: one opened artifact. See `slm2.engine.Engine`.
 #[pyclass(module = "slm2._engine", frozen)]
@@ -40,6 +39,12 @@ pub(crate) struct NativeEngine {
 const DETACHED: usize = 4096;
 
 impl NativeEngine {
+    fn over(py: Python<'_>, data: Held, max_pretoken: u64) -> PyResult<Self> {
+        let opened = py.detach(|| held::open(data, max_pretoken));
+        let (scratches, artifact) = opened.map_err(|error| errors::of_core(py, &error, None))?;
+        Ok(Self { artifact: Arc::new(artifact), scratches: Arc::new(scratches), integers: Integers::default() })
+    }
+
     /// Do something with a text of the caller in a workshop, without the interpreter's lock where it may take long; and with what that
     /// left in the workshop, under the lock.
     fn work<T: Send, R>(
@@ -59,7 +64,7 @@ impl NativeEngine {
     }
 
     /// Do something with the ids of a text.
-    fn ids<R>(
+    pub(crate) fn ids<R>(
         &self,
         data: &Bound<'_, PyAny>,
         profile: Profile,
@@ -135,9 +140,15 @@ impl NativeEngine {
     fn new(data: &Bound<'_, PyAny>, max_pretoken: u64) -> PyResult<Self> {
         let py = data.py();
         let bytes = arguments::bytes("data", data)?;
-        let scratches = Scratches::new(max_pretoken).map_err(|error| errors::of_core(py, &error, None))?;
-        let artifact = py.detach(|| Artifact::from_bytes(bytes)).map_err(|error| errors::of_core(py, &error, None))?;
-        Ok(Self { artifact: Arc::new(artifact), scratches: Arc::new(scratches), integers: Integers::default() })
+        Self::over(py, Held::Python(bytes), max_pretoken)
+    }
+
+    /// The same of a file, which is read without a copy in Python's memory. Its errors are those of Python's `open` and `read`.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // it is made for the call
+    fn of_file(py: Python<'_>, path: PathBuf, max_pretoken: u64) -> PyResult<Self> {
+        let data = py.detach(|| held::read(&path)).map_err(|error| errors::of_system(&path, &error))?;
+        Self::over(py, data, max_pretoken)
     }
 
     /// The longest piece and run of marks that it encodes, in bytes.

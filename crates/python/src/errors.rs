@@ -1,5 +1,9 @@
 //! The core's errors as `slm2.errors.Slm2Error`.
 
+use std::io;
+use std::path::Path;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use slm2_core::{Error, SpecialText, Value};
@@ -57,4 +61,15 @@ pub(crate) fn of_argument(code: &str, field: &str, expected: &str, found: Bound<
         .and_then(|()| fields.set_item("expected", expected))
         .and_then(|()| fields.set_item("found", found));
     filled.map_or_else(|failed| failed, |()| exception(code, &fields))
+}
+
+/// The exception that Python raises where a file cannot be opened or read.
+pub(crate) fn of_system(path: &Path, error: &io::Error) -> PyErr {
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        return PyValueError::new_err("embedded null byte");
+    }
+    let text = error.to_string();
+    let Some(number) = error.raw_os_error() else { return PyOSError::new_err(text) };
+    let reason = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text).to_owned();
+    PyOSError::new_err((number, reason))
 }

@@ -7,8 +7,8 @@ use pyo3::types::PyBytes;
 use slm2_core::sampling::GenerationConfig;
 use slm2_core::{EndReason, GeneratedText, SpecialPolicy, Tokenizer};
 
-use crate::engine::PyArtifact;
 use crate::errors;
+use crate::held::PyArtifact;
 use crate::sampler::core_config;
 
 /// The text of ids that were drawn. See `slm2.engine.EngineGeneratedText`.

@@ -5,6 +5,8 @@
 //! has no large pages, or none left, gives its usual ones: the hint changes how long things take, and nothing else.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::mem::MaybeUninit;
 use std::ptr;
 
 /// Memory of at least that size is a mapping of its own and begins at a multiple of it.
@@ -20,12 +22,16 @@ pub(crate) struct LargePages;
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
-        if is_large(layout) { map(layout.size()) } else { unsafe { System.alloc(layout) } }
+        if is_large(layout) { map(layout.size()) } else { unsafe { present(System.alloc(layout), layout.size()) } }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise. A mapping is zero.
-        if is_large(layout) { map(layout.size()) } else { unsafe { System.alloc_zeroed(layout) } }
+        if is_large(layout) {
+            map(layout.size())
+        } else {
+            unsafe { present(System.alloc_zeroed(layout), layout.size()) }
+        }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -85,5 +91,50 @@ fn map(size: usize) -> *mut u8 {
         libc::munmap(place.byte_add(length(size)), LARGE - before);
         libc::madvise(place, length(size), libc::MADV_HUGEPAGE);
         place.cast()
+    }
+}
+
+/// More than that is not made present before it is used: a file of the wrong kind may say any length.
+const MOST_PRESENT: usize = 64 << 20;
+/// Less than that is not worth a call.
+const LEAST_PRESENT: usize = 64 << 10;
+
+thread_local! {
+    static FILLING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Do something that writes to all memory that it asks for, which is made present as it is given out.
+pub(crate) fn filling<T>(work: impl FnOnce() -> T) -> T {
+    FILLING.set(true);
+    let done = work();
+    FILLING.set(false);
+    done
+}
+
+/// Memory of the system's, present where all of it will be written.
+///
+/// # Safety
+///
+/// It has `size` bytes, or is null.
+unsafe fn present(memory: *mut u8, size: usize) -> *mut u8 {
+    if size >= LEAST_PRESENT && !memory.is_null() && FILLING.get() {
+        // SAFETY: the caller's promise; it is nobody else's yet.
+        populate(unsafe { std::slice::from_raw_parts_mut(memory.cast(), size) });
+    }
+    memory
+}
+
+/// Make memory that is about to be written present in one call: page by page each costs several times as much. A system that does not
+/// know how goes on as without.
+pub(crate) fn populate(memory: &mut [MaybeUninit<u8>]) {
+    if memory.len() > MOST_PRESENT {
+        return;
+    }
+    // SAFETY: the call is harmless for any number.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(PAGE);
+    let first = memory.as_mut_ptr().align_offset(page).min(memory.len());
+    if let Some(pages) = memory.get_mut(first..) {
+        // SAFETY: memory that the caller has alone, from the beginning of a page on; what it holds does not change.
+        unsafe { libc::madvise(pages.as_mut_ptr().cast(), pages.len() / page * page, libc::MADV_POPULATE_WRITE) };
     }
 }

@@ -9,6 +9,7 @@ mod batch;
 mod engine;
 mod errors;
 mod generation;
+mod held;
 mod integers;
 #[cfg(target_os = "linux")]
 mod large_pages;
@@ -20,6 +21,7 @@ mod session;
 mod stream;
 mod template;
 mod text;
+mod tokenizer;
 mod values;
 
 use pyo3::prelude::pymodule;
@@ -49,4 +51,6 @@ mod _engine {
     use super::template::NativeComposition;
     #[pymodule_export]
     use super::text::{NativeChunks, NativeText};
+    #[pymodule_export]
+    use super::tokenizer::NativeTokenizer;
 }

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use slm2_core::{Artifact, ReplyEvent, ReplyReader, Template};
+use slm2_core::{ReplyEvent, ReplyReader, Template};
 
 use crate::arguments::Ids;
 use crate::errors;
+use crate::held::PyArtifact;
 
 /// Kind, text, ids, name, arguments, reason.
 pub(crate) type ReplyRow = (&'static str, String, Vec<u32>, String, String, String);
@@ -15,13 +15,13 @@ pub(crate) type ReplyRow = (&'static str, String, Vec<u32>, String, String, Stri
 /// A reader of one reply. See `slm2.engine.EngineReply`.
 #[pyclass(module = "slm2._engine", frozen)]
 pub(crate) struct NativeReply {
-    artifact: Arc<Artifact<PyBackedBytes>>,
+    artifact: Arc<PyArtifact>,
     /// Calls from several threads wait for each other. None of them holds it while it waits for the interpreter.
     reader: Mutex<ReplyReader>,
 }
 
 impl NativeReply {
-    pub(crate) fn new(py: Python<'_>, artifact: Arc<Artifact<PyBackedBytes>>, state: &str) -> PyResult<Self> {
+    pub(crate) fn new(py: Python<'_>, artifact: Arc<PyArtifact>, state: &str) -> PyResult<Self> {
         let reader = Template::new(&artifact).and_then(|template| ReplyReader::new(&template, state));
         match reader {
             Ok(reader) => Ok(Self { artifact, reader: Mutex::new(reader) }),

@@ -3,23 +3,23 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use slm2_core::{Artifact, SpecialPolicy, StreamDecoder, Tokenizer};
+use slm2_core::{SpecialPolicy, StreamDecoder, Tokenizer};
 
 use crate::arguments::Ids;
 use crate::errors;
+use crate::held::PyArtifact;
 
 /// A strict streaming decoder. See `slm2.engine.EngineStream`.
 #[pyclass(module = "slm2._engine", frozen)]
 pub(crate) struct NativeStream {
-    artifact: Arc<Artifact<PyBackedBytes>>,
+    artifact: Arc<PyArtifact>,
     /// Calls from several threads wait for each other. None of them holds it while it waits for the interpreter.
     decoder: Mutex<StreamDecoder>,
 }
 
 impl NativeStream {
-    pub(crate) fn new(artifact: Arc<Artifact<PyBackedBytes>>, special: SpecialPolicy) -> Self {
+    pub(crate) fn new(artifact: Arc<PyArtifact>, special: SpecialPolicy) -> Self {
         Self { artifact, decoder: Mutex::new(StreamDecoder::new(special)) }
     }
 

@@ -7,8 +7,9 @@ use pyo3::types::PyBytes;
 use slm2_core::{ChunkEncoder, Error, GrowingText, Profile, Scratch, TokenId, Tokenizer};
 
 use crate::arguments;
-use crate::engine::{PyArtifact, u32_bytes};
+use crate::engine::u32_bytes;
 use crate::errors;
+use crate::held::PyArtifact;
 use crate::scratches::Scratches;
 
 /// Something over an artifact that has a state. Calls from several threads wait for each other; none of them holds the lock while it

@@ -155,7 +155,7 @@ class Slm2(_Ours):
     """The native engine as the publisher's pipeline encodes: with its NFC."""
 
     title = "slm2"
-    modules = ("slm2", "slm2._engine", "numpy")
+    modules = ("slm2", "slm2._engine", "slm2.native_tokenizer", "numpy")
 
 
 @_subject("slm2-contract")
@@ -163,7 +163,7 @@ class Slm2Contract(_Ours):
     """The native engine, text as it is."""
 
     title = "slm2, profile contract"
-    modules = ("slm2", "slm2._engine", "numpy")
+    modules = ("slm2", "slm2._engine", "slm2.native_tokenizer", "numpy")
     profile = "contract"
 
 

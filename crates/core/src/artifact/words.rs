@@ -19,6 +19,8 @@ struct Bucket {
     ids: [TokenId; WAYS],
     /// An entry of this bucket stands in one of the next, because here was no place.
     overflowed: bool,
+    /// How many entries stand here.
+    taken: u8,
 }
 
 /// 2^`bits` buckets.
@@ -53,14 +55,17 @@ impl Words {
         for passed in 0..self.buckets.len() {
             let place = self.place(hash, passed);
             let Some(bucket) = self.buckets.get_mut(place) else { break };
-            for (kept, kept_id) in bucket.keys.iter_mut().zip(&mut bucket.ids) {
-                if *kept == Key::default() {
-                    (*kept, *kept_id) = (key, id);
-                    return Taken::After(passed);
-                }
-                if *kept == key {
-                    return Taken::Equal(*kept_id);
-                }
+            // How many stand there no processor guesses: only what is rare is a branch.
+            let equal = bucket.keys.iter().map(|kept| u8::from(*kept == key)).sum::<u8>() > 0;
+            let taken = usize::from(bucket.taken);
+            if equal {
+                let found = bucket.keys.iter().zip(bucket.ids).find(|(kept, _)| **kept == key);
+                return Taken::Equal(found.map_or(id, |(_, earlier)| earlier));
+            }
+            if let (Some(free), Some(free_id)) = (bucket.keys.get_mut(taken), bucket.ids.get_mut(taken)) {
+                (*free, *free_id) = (key, id);
+                bucket.taken += 1;
+                return Taken::After(passed);
             }
             bucket.overflowed = true;
         }

@@ -48,7 +48,9 @@ impl BytePairs {
     /// Merges of two bytes make tokens of two bytes: those are few.
     #[inline(never)]
     fn note(&mut self, stretch: Range<u32>, merges: &Merges<'_>, vocabulary: Vocabulary<'_>) {
-        for &[left, right] in stretch.filter_map(|id| vocabulary.token_of(TokenId::new(id))) {
+        // Found first and looked up then: which tokens they are is a guess for the processor, and where it fails no look-up is ahead.
+        let found: Vec<&[u8; 2]> = stretch.filter_map(|id| vocabulary.token_of(TokenId::new(id))).collect();
+        for &[left, right] in found {
             let (first, second) = (self.id(left), self.id(right));
             if let Some(rank) = self.ranks.get_mut(pair(left, right)) {
                 *rank = merges.rank(first, second);

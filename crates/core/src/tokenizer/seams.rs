@@ -11,6 +11,7 @@ use core::ops::Range;
 use crate::artifact::Vocabulary;
 use crate::character_set::first_4;
 use crate::ids::TokenId;
+use crate::tokenizer::Key;
 
 /// 2^20 bits for the pairs of scalar values; of Qwen3's 23,193 pairs beyond ASCII few share one.
 const PAIR_BITS: u32 = 20;
@@ -38,24 +39,26 @@ impl Seams {
     /// Note the entries of a stretch. Between two ASCII characters no seam is looked for: nearly all of their pairs stand in some token.
     #[inline(never)]
     fn note_all(&mut self, stretch: Range<u32>, vocabulary: Vocabulary<'_>) {
-        for token in stretch.map(|id| vocabulary.token(TokenId::new(id))).filter(|token| !token.is_ascii()) {
-            self.note(token);
+        for id in stretch.map(TokenId::new) {
+            match vocabulary.key(id) {
+                Some(key) if key.is_ascii() => {}
+                Some(key) => self.note(short_stretches(key)),
+                None => self.note(stretches(vocabulary.token(id))),
+            }
         }
     }
 
     /// Note what an entry has next to each other, before each of its bytes that is no tail byte.
-    fn note(&mut self, token: &[u8]) {
-        let mut left: Option<Stretch> = None;
-        let mut rest = token;
-        while let Some((right, after)) = Stretch::first(rest) {
-            match left {
-                Some(left) if left.is_whole() && right.is_whole() => {
-                    set(&mut self.pairs, pair_hash(Scalar(left.bytes), Scalar(right.bytes)));
-                }
-                Some(left) => set(&mut self.edges, usize::from(left.last) << 8 | usize::from(right.lead)),
-                None => {}
+    #[inline]
+    fn note(&mut self, mut stretches: impl Iterator<Item = Stretch>) {
+        let Some(mut left) = stretches.next() else { return };
+        for right in stretches {
+            if left.is_whole() && right.is_whole() {
+                set(&mut self.pairs, pair_hash(Scalar(left.bytes), Scalar(right.bytes)));
+            } else {
+                set(&mut self.edges, usize::from(left.last) << 8 | usize::from(right.lead));
             }
-            (left, rest) = (Some(right), after);
+            left = right;
         }
     }
 
@@ -205,6 +208,49 @@ impl Stretch {
     }
 }
 
+/// The stretches of a token.
+fn stretches(token: &[u8]) -> impl Iterator<Item = Stretch> {
+    let mut rest = token;
+    core::iter::from_fn(move || {
+        let (stretch, after) = Stretch::first(rest)?;
+        rest = after;
+        Some(stretch)
+    })
+}
+
+/// The lowest bit of each byte.
+const ONES: u128 = u128::from_ne_bytes([1; 16]);
+
+/// The same of a token by its key: where stretches begin is found for all bytes at once.
+#[inline]
+fn short_stretches(key: Key) -> impl Iterator<Item = Stretch> {
+    let (bytes, length) = key.bytes();
+    let bytes = u128::from_le_bytes(bytes);
+    let tails = bytes >> 7 & !(bytes >> 6) & ONES;
+    // Of each byte that is no tail byte and of the end, one bit; not of the first byte, which begins a stretch whatever it is.
+    let end = 1_u128 << (8 * length);
+    let mut ends = (!tails & ONES & (end - 1) | end) & !1;
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        if ends == 0 {
+            return None;
+        }
+        let (next, first) = (ends.trailing_zeros(), bytes >> at);
+        ends &= ends - 1;
+        let length = (next - at) / 8;
+        let [low, second, third, fourth, ..] = first.to_le_bytes();
+        let kept = u32::MAX >> (32 - 8 * length.min(4));
+        let stretch = Stretch {
+            bytes: u32::from_le_bytes([low, second, third, fourth]) & kept,
+            length: length as usize,
+            lead: low,
+            last: (bytes >> (next - 8)).to_le_bytes()[0],
+        };
+        at = next;
+        Some(stretch)
+    })
+}
+
 #[inline]
 fn pair_hash(left: Scalar, right: Scalar) -> usize {
     let mixed = (u64::from(left.0) << 32 | u64::from(right.0)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -231,6 +277,26 @@ mod tests {
     use super::*;
     use crate::artifact::Artifact;
     use crate::tokenizer::merge::{MergeTables, Merger};
+
+    /// Every token of a few bytes of each kind, and damaged ones of all lengths.
+    #[test]
+    fn stretches_of_a_key_are_those_of_the_bytes() {
+        const BYTES: [u8; 9] = [b'a', 0x7F, 0x80, 0xBF, 0xC3, 0xE4, 0xED, 0xF0, 0xFF];
+        let parts = |stretches: &mut dyn Iterator<Item = Stretch>| -> Vec<(u32, usize, u8, u8)> {
+            stretches.map(|stretch| (stretch.bytes, stretch.length, stretch.lead, stretch.last)).collect()
+        };
+        let mut state = 7_usize;
+        for round in 0..40_000 {
+            let token: Vec<u8> = (0..=round % 15)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    BYTES[(state >> 33) % BYTES.len()]
+                })
+                .collect();
+            let key = Key::new(&token, token.len()).expect("short");
+            assert_eq!(parts(&mut short_stretches(key)), parts(&mut stretches(&token)), "{token:x?}");
+        }
+    }
 
     /// Text of scalar values that the vocabulary has next to each other often, seldom and never, some of it damaged.
     #[test]
