@@ -28,27 +28,6 @@ impl CharacterSet {
         tails.is_some_and(|tails| tails >> last & 1 == 1)
     }
 
-    /// How many of the first bytes of a text are characters of three bytes that it has, in fours, which are looked up without a branch in
-    /// between.
-    #[inline]
-    pub(crate) fn leading_fours(&self, text: &[u8]) -> usize {
-        let mut at = 0;
-        while let Some([a, b, c, d]) = text.get(at..).and_then(four_of_three_bytes) {
-            if self.three_bits(a) & self.three_bits(b) & self.three_bits(c) & self.three_bits(d) & 1 == 0 {
-                break;
-            }
-            at += 12;
-        }
-        at
-    }
-
-    /// The bits from that of a character of three bytes on.
-    #[inline]
-    fn three_bits(&self, character: u32) -> u64 {
-        let before = (character & 0xF) << 6 | character >> 8 & 0x3F;
-        self.three.get(before as usize).map_or(0, |tails| tails >> (character >> 16 & 0x3F))
-    }
-
     /// Take a scalar value out.
     pub(crate) fn remove(&mut self, scalar: u32) {
         let (before, last) = ((scalar >> 6) as usize, scalar & 0x3F);
@@ -87,17 +66,6 @@ impl Character {
     }
 }
 
-/// The four characters of three bytes at the beginning of a text, each in the lower bytes of a number.
-#[inline]
-fn four_of_three_bytes(text: &[u8]) -> Option<[u32; 4]> {
-    const fn each(character: u128) -> u128 {
-        character | character << 24 | character << 48 | character << 72
-    }
-    let word = u128::from_le_bytes(*text.first_chunk()?);
-    let character = |at: u32| ((word >> (24 * at)) & 0xFF_FF_FF) as u32;
-    (word & each(0xC0_C0_F0) == each(0x80_80_E0)).then(|| [character(0), character(1), character(2), character(3)])
-}
-
 /// The first four bytes of a text, 0 after its end.
 #[inline]
 pub(crate) fn first_4(text: &[u8]) -> [u8; 4] {
@@ -109,40 +77,4 @@ fn up_to_3(text: &[u8]) -> [u8; 4] {
     let mut four = [0; 4];
     four.iter_mut().zip(text).for_each(|(place, &byte)| *place = byte);
     four
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::string::String;
-    use std::vec::Vec;
-
-    /// Fours are what the characters are one by one, whatever stands between them.
-    #[test]
-    fn fours_are_characters_that_the_set_has() {
-        const PARTS: [&str; 6] = ["中", "の", "\u{3099}", "é", "a", "😀"];
-        let mut set = CharacterSet::filled(true);
-        set.remove(0x3099);
-        for number in 0..PARTS.len().pow(6) {
-            let parts: Vec<&str> = (0..6).map(|place| PARTS[number / PARTS.len().pow(place) % PARTS.len()]).collect();
-            let text: String = parts.iter().copied().chain(["中"; 5]).collect();
-            let known = parts.iter().take_while(|part| ["中", "の"].contains(part)).count();
-            let known = if known == parts.len() { known + 5 } else { known };
-            assert_eq!(set.leading_fours(text.as_bytes()), known / 4 * 12, "{text}");
-        }
-    }
-
-    #[test]
-    fn bytes_that_are_no_characters_of_three_are_none() {
-        let set = CharacterSet::filled(true);
-        for place in 0..12 {
-            for byte in 0..=u8::MAX {
-                let mut text = "中".repeat(8).into_bytes();
-                text[place] = byte;
-                let lead = place % 3 == 0;
-                let fits = if lead { byte & 0xF0 == 0xE0 } else { byte & 0xC0 == 0x80 };
-                assert_eq!(set.leading_fours(&text), if fits { 12 } else { 0 }, "{byte} at {place}");
-            }
-        }
-    }
 }

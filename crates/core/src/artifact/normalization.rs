@@ -68,8 +68,6 @@ impl ScalarTraits {
     }
 }
 
-/// The least byte that a character of three bytes begins with.
-const THREE_BYTES: u8 = 0xE0;
 /// Scalar values of a page.
 const PAGE: u32 = 256;
 
@@ -130,13 +128,6 @@ impl NormalizationIndex {
         let parts = |character: &Character| self.parting.has(*character);
         while let Some(&byte) = text.get(at) {
             let rest = text.get(at..).unwrap_or_default();
-            if byte >= THREE_BYTES {
-                let together = self.parting.leading_fours(rest);
-                at += together;
-                if together > 0 {
-                    continue;
-                }
-            }
             if !byte.is_ascii() {
                 let Some(character) = Character::first(rest).filter(parts) else { break };
                 at += character.length;
