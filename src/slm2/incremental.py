@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from slm2.artifact import Profile
 from slm2.engine import Engine, EngineChunks, EngineText, OfOneProcess
@@ -13,8 +13,7 @@ __all__ = ["ChunkEncoder", "Delta", "EncodedText"]
 _HIGH_SURROGATES = ("\ud800", "\udbff")
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(NamedTuple):
     """How the ids of a text changed.
 
     Attributes:

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PySlice, PyString};
-use slm2_core::{Error, Profile, SpecialPolicy, StreamDecoder, TokenId, Tokenizer};
+use slm2_core::{Error, GrowingText, Profile, SpecialPolicy, StreamDecoder, TokenId, Tokenizer};
 
 use crate::arguments::{self, Ids};
 use crate::arrays;
@@ -24,7 +24,7 @@ use crate::scratches::{Scratches, Workshop};
 use crate::session::NativeSession;
 use crate::stream::NativeStream;
 use crate::template::NativeComposition;
-use crate::text::{NativeChunks, NativeText};
+use crate::text::{NativeChunks, NativeText, Shared};
 use crate::values;
 
 /// The engine in Rust: one opened artifact. See `slm2.engine.Engine`.
@@ -32,17 +32,17 @@ use crate::values;
 pub(crate) struct NativeEngine {
     pub(crate) artifact: Arc<PyArtifact>,
     pub(crate) scratches: Arc<Scratches>,
-    pub(crate) integers: Integers,
+    pub(crate) integers: Arc<Integers>,
 }
 
 /// Shorter text is encoded sooner than the interpreter's lock is given away and taken again.
-const DETACHED: usize = 4096;
+pub(crate) const DETACHED: usize = 4096;
 
 impl NativeEngine {
     fn over(py: Python<'_>, data: Held, max_pretoken: u64) -> PyResult<Self> {
         let opened = py.detach(|| held::open(data, max_pretoken));
         let (scratches, artifact) = opened.map_err(|error| errors::of_core(py, &error, None))?;
-        Ok(Self { artifact: Arc::new(artifact), scratches: Arc::new(scratches), integers: Integers::default() })
+        Ok(Self { artifact: Arc::new(artifact), scratches: Arc::new(scratches), integers: Arc::default() })
     }
 
     /// Do something with a text of the caller in a workshop, without the interpreter's lock where it may take long; and with what that
@@ -349,7 +349,9 @@ impl NativeEngine {
 
     /// A text that grows, empty.
     fn growing_text(&self, profile: &Bound<'_, PyAny>) -> PyResult<NativeText> {
-        Ok(NativeText::new(Arc::clone(&self.artifact), Arc::clone(&self.scratches), arguments::profile(profile)?))
+        let text = GrowingText::new(arguments::profile(profile)?);
+        let shared = Shared::new(Arc::clone(&self.artifact), Arc::clone(&self.scratches), text);
+        Ok(NativeText::new(shared, Arc::clone(&self.integers)))
     }
 
     /// The bytes of the tokens one after the other.

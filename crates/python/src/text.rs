@@ -3,25 +3,26 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 use slm2_core::{ChunkEncoder, Error, GrowingText, Profile, Scratch, TokenId, Tokenizer};
 
 use crate::arguments;
-use crate::engine::u32_bytes;
+use crate::engine::{DETACHED, u32_bytes};
 use crate::errors;
 use crate::held::PyArtifact;
+use crate::integers::Integers;
 use crate::scratches::Scratches;
 
 /// Something over an artifact that has a state. Calls from several threads wait for each other; none of them holds the lock while it
 /// waits for the interpreter.
-struct Shared<T> {
+pub(crate) struct Shared<T> {
     artifact: Arc<PyArtifact>,
     scratches: Arc<Scratches>,
     state: Mutex<T>,
 }
 
 impl<T: Send + Clone> Shared<T> {
-    fn new(artifact: Arc<PyArtifact>, scratches: Arc<Scratches>, state: T) -> Self {
+    pub(crate) fn new(artifact: Arc<PyArtifact>, scratches: Arc<Scratches>, state: T) -> Self {
         Self { artifact, scratches, state: Mutex::new(state) }
     }
 
@@ -33,17 +34,22 @@ impl<T: Send + Clone> Shared<T> {
         Self::new(Arc::clone(&self.artifact), Arc::clone(&self.scratches), self.state().clone())
     }
 
-    /// Do something without the interpreter's lock.
+    /// Do something with the state, without the interpreter's lock where that may take long or another thread is at it.
     fn work<R: Send>(
         &self,
         py: Python<'_>,
+        short: impl FnOnce(&T) -> bool,
         work: impl FnOnce(&mut T, &Tokenizer<'_>, &mut Scratch) -> Result<R, Error> + Send,
     ) -> PyResult<R> {
-        let done = py.detach(|| {
-            let mut state = self.state();
+        let work = |mut state: MutexGuard<'_, T>| {
             let tokenizer = Tokenizer::new(&self.artifact);
             self.scratches.with(|workshop| work(&mut state, &tokenizer, &mut workshop.scratch))?
-        });
+        };
+        let free = self.state.try_lock().ok().filter(|state| short(state));
+        let done = match free {
+            Some(state) => work(state),
+            None => py.detach(|| work(self.state())),
+        };
         done.map_err(|error| errors::of_core(py, &error, None))
     }
 }
@@ -75,11 +81,15 @@ impl NativeChunks {
         py: Python<'_>,
         work: impl FnOnce(&mut ChunkEncoder, &Tokenizer<'_>, &mut Scratch, &mut Vec<TokenId>) -> Result<(), Error> + Send,
     ) -> PyResult<Vec<TokenId>> {
-        self.0.work(py, |chunks, tokenizer, scratch| {
-            let mut ids = Vec::new();
-            work(chunks, tokenizer, scratch, &mut ids)?;
-            Ok(ids)
-        })
+        self.0.work(
+            py,
+            |_| false,
+            |chunks, tokenizer, scratch| {
+                let mut ids = Vec::new();
+                work(chunks, tokenizer, scratch, &mut ids)?;
+                Ok(ids)
+            },
+        )
     }
 }
 
@@ -119,11 +129,14 @@ impl NativeChunks {
 
 /// The ids of a text that grows at its end. See `slm2.engine.EngineText`.
 #[pyclass(module = "slm2._engine", frozen)]
-pub(crate) struct NativeText(Shared<GrowingText>);
+pub(crate) struct NativeText {
+    shared: Shared<GrowingText>,
+    integers: Arc<Integers>,
+}
 
 impl NativeText {
-    pub(crate) fn new(artifact: Arc<PyArtifact>, scratches: Arc<Scratches>, profile: Profile) -> Self {
-        Self(Shared::new(artifact, scratches, GrowingText::new(profile)))
+    pub(crate) const fn new(shared: Shared<GrowingText>, integers: Arc<Integers>) -> Self {
+        Self { shared, integers }
     }
 }
 
@@ -132,20 +145,22 @@ impl NativeText {
     /// How many ids the text has.
     #[getter]
     fn count(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.0.state().count())
+        py.detach(|| self.shared.state().count())
     }
 
     /// Another one that goes on from here.
     fn copy(&self, py: Python<'_>) -> Self {
-        Self(py.detach(|| self.0.copy()))
+        Self::new(py.detach(|| self.shared.copy()), Arc::clone(&self.integers))
     }
 
     /// How many of the ids stay, and those that come after them.
-    fn append(&self, data: &Bound<'_, PyAny>) -> PyResult<(usize, Vec<u32>)> {
+    fn append<'py>(&self, data: &Bound<'py, PyAny>) -> PyResult<(usize, Bound<'py, PyList>)> {
         let bytes = arguments::bytes("data", data)?;
-        self.0.work(data.py(), |text, tokenizer, scratch| {
-            let growth = text.append(tokenizer, &bytes, scratch)?;
-            Ok((growth.keep, numbers(growth.ids)))
-        })
+        let append = |text: &mut GrowingText, tokenizer: &Tokenizer<'_>, scratch: &mut Scratch| {
+            text.append(tokenizer, &bytes, scratch)
+        };
+        let short = |text: &GrowingText| text.pending() + bytes.len() < DETACHED;
+        let growth = self.shared.work(data.py(), short, append)?;
+        Ok((growth.keep, self.integers.list(data.py(), &growth.ids)?))
     }
 }

@@ -10,10 +10,10 @@ pub fn leading_letters(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
         let letters = letters_of_block(block);
-        at += letters;
         if letters < BLOCK {
-            return at;
+            return at + letters;
         }
+        at += BLOCK;
     }
     at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_alphabetic()).count()
 }
@@ -25,10 +25,10 @@ pub fn leading_ascii(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
         let ascii = ascii_of_block(block);
-        at += ascii;
         if ascii < BLOCK {
-            return at;
+            return at + ascii;
         }
+        at += BLOCK;
     }
     // The last block overlaps the one before it, and most often says all.
     if text.last_chunk().is_some_and(|block| ascii_of_block(block) == BLOCK) {

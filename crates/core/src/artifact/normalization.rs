@@ -92,6 +92,9 @@ impl NormalizationIndex {
 
     /// Whether a text is its own NFC for sure, with no stretch of more than `limit` bytes that do not part it.
     pub(crate) fn is_stable(&self, text: &[u8], limit: usize) -> bool {
+        if self.ascii_parts && text.is_ascii() {
+            return true;
+        }
         // Where the stretch at hand begins and how far it was looked through: behind it, all parts the text or is ill formed.
         let (mut stretch, mut end, mut last_class) = (0, 0, 0);
         let mut at = self.end_of_parting(text, 0);
@@ -381,14 +384,28 @@ impl<'a> Normalization<'a> {
 
 /// The well-formed scalar value at the beginning of a text.
 fn first_scalar(text: &[u8]) -> Option<char> {
-    if let Some(&[lead @ 0xC2..=0xDF, tail @ 0x80..=0xBF]) = text.first_chunk() {
-        return char::from_u32(u32::from(lead & 0x1F) << 6 | u32::from(tail & 0x3F));
+    match text.first_chunk() {
+        Some(&[lead @ 0xC2..=0xDF, tail @ 0x80..=0xBF, _]) => {
+            return char::from_u32(u32::from(lead & 0x1F) << 6 | u32::from(tail & 0x3F));
+        }
+        // Not below U+0800, which is shorter, and no surrogate.
+        Some(&[0xE0, second @ 0xA0..=0xBF, third @ 0x80..=0xBF]) => return three(0xE0, second, third),
+        Some(&[lead @ (0xE1..=0xEC | 0xEE..=0xEF), second @ 0x80..=0xBF, third @ 0x80..=0xBF]) => {
+            return three(lead, second, third);
+        }
+        _ => {}
     }
     let head = text.get(..text.len().min(4))?;
     match core::str::from_utf8(head) {
         Ok(head) => head.chars().next(),
         Err(error) => core::str::from_utf8(head.get(..error.valid_up_to())?).ok()?.chars().next(),
     }
+}
+
+/// The scalar value of three bytes.
+#[inline]
+fn three(lead: u8, second: u8, third: u8) -> Option<char> {
+    char::from_u32(u32::from(lead & 0xF) << 12 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F))
 }
 
 fn triple(table: &[u8], index: usize) -> Option<[u32; 3]> {

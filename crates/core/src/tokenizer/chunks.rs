@@ -222,6 +222,12 @@ impl GrowingText {
         self.certain + self.tail.len()
     }
 
+    /// How many bytes wait for what comes after them.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.chunks.pending()
+    }
+
     /// Append text. It costs what waits and what is new, and not what came before; a failure leaves all as it was.
     pub fn append(&mut self, tokenizer: &Tokenizer<'_>, bytes: &[u8], scratch: &mut Scratch) -> Result<Growth, Error> {
         let mut chunks = self.chunks.clone();

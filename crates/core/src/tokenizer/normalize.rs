@@ -148,11 +148,11 @@ impl<'a> Normalizer<'a> {
     /// longer than `limit`; `out` then ends where it begins.
     pub(crate) fn normalize(self, text: &[u8], limit: usize, out: &mut Normalized) -> Result<(), Error> {
         let mut chunk_start = 0;
-        for chunk in text.utf8_chunks() {
-            self.normalize_chunk(chunk.valid(), chunk_start, limit, out)?;
-            let ill_formed = chunk_start + chunk.valid().len();
-            chunk_start = ill_formed + chunk.invalid().len();
-            out.copy(chunk.invalid(), ill_formed);
+        for (valid, invalid) in well_formed_parts(text) {
+            self.normalize_chunk(valid, chunk_start, limit, out)?;
+            let ill_formed = chunk_start + valid.len();
+            chunk_start = ill_formed + invalid.len();
+            out.copy(invalid, ill_formed);
         }
         Ok(())
     }
@@ -194,17 +194,17 @@ impl<'a> Normalizer<'a> {
     /// `from` on, a place between scalar values that an earlier call has reached.
     pub(crate) fn settled(self, text: &[u8], from: usize) -> Settled {
         let (mut settled, mut reached, mut last) = (None, from, 0);
-        for chunk in text.get(from..).unwrap_or_default().utf8_chunks() {
-            let parting = chunk.valid().char_indices().rfind(|&(_, scalar)| self.index.traits(scalar.into()).parts());
+        for (valid, invalid) in well_formed_parts(text.get(from..).unwrap_or_default()) {
+            let parting = valid.char_indices().rfind(|&(_, scalar)| self.index.traits(scalar.into()).parts());
             settled = parting.map(|(at, _)| reached + at).or(settled);
-            last = chunk.valid().char_indices().next_back().map_or(last, |(at, _)| reached + at);
-            reached += chunk.valid().len();
+            last = valid.char_indices().next_back().map_or(last, |(at, _)| reached + at);
+            reached += valid.len();
             // What could become a scalar value with more bytes is looked at again.
-            if reached + chunk.invalid().len() == text.len() && is_open(chunk.invalid()) {
+            if reached + invalid.len() == text.len() && is_open(invalid) {
                 break;
             }
-            reached += chunk.invalid().len();
-            settled = Some(reached).filter(|_| !chunk.invalid().is_empty()).or(settled);
+            reached += invalid.len();
+            settled = Some(reached).filter(|_| !invalid.is_empty()).or(settled);
         }
         Settled { end: settled, reached, last }
     }
@@ -370,6 +370,16 @@ fn order_by_counting(marks: &mut [Scalar]) {
         }
         *next += 1;
     }
+}
+
+/// What is well formed, each with the ill-formed bytes after it. Most text is one such, which is seen sooner as a whole.
+fn well_formed_parts(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
+    let whole = core::str::from_utf8(text).ok();
+    let damaged = if whole.is_some() { &[] } else { text };
+    whole
+        .map(|whole| (whole, &[][..]))
+        .into_iter()
+        .chain(damaged.utf8_chunks().map(|part| (part.valid(), part.invalid())))
 }
 
 /// Whether these bytes, which are not well formed, can become so with more after them.
