@@ -62,12 +62,12 @@ pub(crate) fn first_nonzero(bytes: &[u8], start: u64, end: u64) -> Option<u64> {
 
 /// The u32 at byte `offset`.
 pub(crate) fn u32_from(bytes: &[u8], offset: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
+    Some(u32::from_le_bytes(*bytes.get(offset..offset.checked_add(4)?)?.first_chunk()?))
 }
 
 /// The u64 at byte `offset`.
 pub(crate) fn u64_from(bytes: &[u8], offset: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
+    Some(u64::from_le_bytes(*bytes.get(offset..offset.checked_add(8)?)?.first_chunk()?))
 }
 
 /// Element `index` of an array of u16.

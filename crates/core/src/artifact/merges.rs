@@ -112,7 +112,7 @@ impl<'a> Merges<'a> {
     /// The rank of the merge of two neighbours; the lowest goes first. `NO_RANK` where they do not merge.
     #[inline]
     pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
-        let place = self.place(left.get(), right.get()).map_or(usize::MAX, |(_, slot)| slot as usize);
+        let (_, place) = self.place(left.get(), right.get());
         let slot = u64_at(self.slots, place).unwrap_or(0);
         let pair = USED | u64::from(right.get()) << 21 | u64::from(left.get());
         let differs = (slot ^ pair) & !(FIELD << 42) != 0;
@@ -128,18 +128,18 @@ impl<'a> Merges<'a> {
 
     /// Row and slot of a pair (contract/artifact.md, row and column). Arithmetic is modulo 2^64 by the format.
     #[inline]
-    fn place(&self, left: u32, right: u32) -> Option<(u32, u32)> {
+    #[allow(clippy::cast_possible_truncation)] // a row has at most 21 bits, and a slot is below 2^22
+    fn place(&self, left: u32, right: u32) -> (usize, usize) {
         let key = (u64::from(left) << 21 | u64::from(right)).wrapping_add(u64::from(self.seed) << 42);
         let x = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let x = (x ^ x >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         // 1 to 21 bits, or none, where all pairs have row 0.
-        let row = x >> 1 >> (63 - self.row_bits);
-        let column = ((x & 0xFFFF_FFFF) * u64::from(self.slot_count)) >> 32;
-        // Both parts are below slot_count.
-        let sum = u64::from(u32_at(self.bases, usize::try_from(row).ok()?)?) + column;
+        let row = (x >> 1 >> (63 - self.row_bits)) as u32 as usize;
         let slots = u64::from(self.slot_count);
-        let slot = if sum < slots { sum } else { sum - slots };
-        Some((u32::try_from(row).ok()?, u32::try_from(slot).ok()?))
+        let column = ((x & 0xFFFF_FFFF) * slots) >> 32;
+        // Both parts are below slot_count.
+        let sum = u64::from(u32_at(self.bases, row).unwrap_or(0)) + column;
+        (row, if sum < slots { sum } else { sum - slots } as usize)
     }
 
     /// Each slot is its pair's and makes the id of its two parts, and each rank occurs once.
@@ -175,7 +175,7 @@ impl<'a> Merges<'a> {
             if !adds_up(&slot) {
                 return Err(error(ErrorCode::ArtifactMergesBytes, "rank", slot.rank));
             }
-            if let Some(mark) = is_used.get_mut(row as usize) {
+            if let Some(mark) = is_used.get_mut(row) {
                 *mark = true;
             }
         }
@@ -215,11 +215,11 @@ impl<'a> Merges<'a> {
     }
 
     /// A used slot that is as it must be, and its row.
-    fn check_slot(&self, index: u32, word: u64, vocabulary: &Vocabulary<'_>) -> Result<(Slot, u32), Error> {
+    fn check_slot(&self, index: u32, word: u64, vocabulary: &Vocabulary<'_>) -> Result<(Slot, usize), Error> {
         let known = |slot: &Slot| slot.left.max(slot.right) < vocabulary.count && slot.rank < self.count;
         let placed = |slot: Slot| {
-            let (row, place) = self.place(slot.left, slot.right)?;
-            (place == index).then_some((slot, row))
+            let (row, place) = self.place(slot.left, slot.right);
+            (place == index as usize).then_some((slot, row))
         };
         let slot = Slot::read(word).filter(known).and_then(placed);
         slot.ok_or_else(|| error(ErrorCode::ArtifactMergesSlot, "slot", index))

@@ -231,7 +231,7 @@ impl<'a> Vocabulary<'a> {
             for (id, key) in (first..stretch.end).zip(&mut keys) {
                 *key = self.key(TokenId::new(id));
                 if let Some(key) = *key {
-                    tables.words.prefetch(key);
+                    tables.words.prefetch(key.hash());
                 }
             }
             for (id, key) in (first..stretch.end).zip(keys) {
@@ -327,7 +327,7 @@ impl VocabularyIndex {
     /// The token that has exactly these bytes.
     pub(crate) fn find(&self, vocabulary: &Vocabulary<'_>, bytes: &[u8]) -> Option<TokenId> {
         match (&self.by_bytes, Key::new(bytes, bytes.len())) {
-            (ByBytes::Hashed(words, _), Some(key)) => words.find(key),
+            (ByBytes::Hashed(words, _), Some(key)) => words.find(key, key.hash()),
             (ByBytes::Hashed(_, LongWords { places, ends }), None) => {
                 let (word, bit) = long_place(bytes);
                 ends.get(word).filter(|bits| *bits >> bit & 1 == 1)?;
@@ -341,11 +341,11 @@ impl VocabularyIndex {
         }
     }
 
-    /// The token with the bytes of a key.
+    /// The token with the bytes of a key that has this hash.
     #[inline]
-    pub(crate) fn find_short(&self, vocabulary: &Vocabulary<'_>, key: Key) -> Option<TokenId> {
+    pub(crate) fn find_short(&self, vocabulary: &Vocabulary<'_>, key: Key, hash: u64) -> Option<TokenId> {
         match &self.by_bytes {
-            ByBytes::Hashed(words, _) => words.find(key),
+            ByBytes::Hashed(words, _) => words.find(key, hash),
             ByBytes::Sorted(ids) => {
                 let (bytes, length) = key.bytes();
                 vocabulary.search(ids, bytes.get(..length)?)
@@ -353,11 +353,11 @@ impl VocabularyIndex {
         }
     }
 
-    /// Say that [`Self::find_short`] will be asked for a key.
+    /// Say that [`Self::find_short`] will be asked for a key with this hash.
     #[inline]
-    pub(crate) fn prefetch(&self, key: Key) {
+    pub(crate) fn prefetch(&self, hash: u64) {
         if let ByBytes::Hashed(words, _) = &self.by_bytes {
-            words.prefetch(key);
+            words.prefetch(hash);
         }
     }
 }
@@ -393,7 +393,10 @@ mod tests {
                 let expected = sorted.find(&vocabulary, &other);
                 assert_eq!(hashed.find(&vocabulary, &other), expected);
                 if let Some(key) = Key::new(&other, other.len()) {
-                    assert_eq!([hashed, &sorted].map(|index| index.find_short(&vocabulary, key)), [expected; 2]);
+                    assert_eq!(
+                        [hashed, &sorted].map(|index| index.find_short(&vocabulary, key, key.hash())),
+                        [expected; 2]
+                    );
                 }
             }
         }

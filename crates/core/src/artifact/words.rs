@@ -49,8 +49,9 @@ impl Words {
 
     /// Take an entry.
     pub(super) fn insert(&mut self, key: Key, id: TokenId) -> Taken {
+        let hash = key.hash();
         for passed in 0..self.buckets.len() {
-            let place = self.place(key, passed);
+            let place = self.place(hash, passed);
             let Some(bucket) = self.buckets.get_mut(place) else { break };
             for (kept, kept_id) in bucket.keys.iter_mut().zip(&mut bucket.ids) {
                 if *kept == Key::default() {
@@ -67,33 +68,32 @@ impl Words {
         Taken::After(self.buckets.len())
     }
 
-    /// The entry with the bytes of a key.
+    /// The entry with the bytes of a key that has this hash.
     #[inline]
-    pub(super) fn find(&self, key: Key) -> Option<TokenId> {
+    pub(super) fn find(&self, key: Key, hash: u64) -> Option<TokenId> {
         for passed in 0..self.buckets.len() {
-            let bucket = self.buckets.get(self.place(key, passed))?;
-            let found = bucket.keys.iter().zip(bucket.ids).find(|(kept, _)| **kept == key);
-            if let Some((_, id)) = found {
-                return Some(id);
-            }
-            if !bucket.overflowed {
-                return None;
+            let bucket = self.buckets.get(self.place(hash, passed))?;
+            // Choices and no branches: which of them it is, nothing predicts. No two are equal.
+            let found = bucket.keys.iter().zip(bucket.ids);
+            let found = found.fold(None, |found, (kept, id)| if *kept == key { Some(id) } else { found });
+            if found.is_some() || !bucket.overflowed {
+                return found;
             }
         }
         None
     }
 
-    /// Say that [`Self::find`] will be asked for a key.
+    /// Say that [`Self::find`] will be asked for a key with this hash.
     #[inline]
-    pub(super) fn prefetch(&self, key: Key) {
-        if let Some(bucket) = self.buckets.get(self.place(key, 0)) {
+    pub(super) fn prefetch(&self, hash: u64) {
+        if let Some(bucket) = self.buckets.get(self.place(hash, 0)) {
             slm2_simd::prefetch(bucket);
         }
     }
 
     #[inline]
-    fn place(&self, key: Key, passed: usize) -> usize {
-        let first = usize::try_from(key.hash() >> 1 >> (63 - self.bits)).unwrap_or(0);
+    fn place(&self, hash: u64, passed: usize) -> usize {
+        let first = usize::try_from(hash >> 1 >> (63 - self.bits)).unwrap_or(0);
         first.wrapping_add(passed) & (self.buckets.len() - 1)
     }
 }

@@ -6,7 +6,7 @@ use super::key::Key;
 use super::piece_cache::PieceCache;
 
 /// So many are looked for before their ids are.
-pub(super) const AHEAD: usize = 32;
+pub(super) const AHEAD: usize = 128;
 /// The most that are found: those of a block are taken together.
 pub(super) const MOST: usize = AHEAD + 64;
 

@@ -3,7 +3,7 @@
 
 use super::clause_cache::ClauseCache;
 use super::found::{MOST, Piece};
-use super::key::{Key, SHORT};
+use super::key::Key;
 use super::merge::MergeTables;
 use super::piece_cache::{PieceCache, SHORT_IDS};
 use super::scan::Scan;
@@ -28,21 +28,24 @@ impl Tokenizer<'_> {
             if let Some(place) = absent.get_mut(count) {
                 *place = number;
             }
-            count += usize::from(!cache.has(piece.key, piece.hash) & !piece.key.is_none());
+            count += usize::from(cache.lacks(piece.key, piece.hash));
         }
         let absent = absent.get(..count).unwrap_or_default();
         let absent = absent.iter().filter_map(|&number| pieces.get(usize::from(number)));
+        let absent = absent.filter(|piece| !piece.key.is_none());
         for piece in absent.clone() {
             cache.prefetch_beside(piece.hash);
-            self.index.prefetch(piece.key);
+            self.index.prefetch(piece.hash);
         }
         let tables = self.merge_tables();
         for &Piece { key, hash, .. } in absent {
-            if cache.has_beside(key, hash) {
+            // The same piece may have come before it.
+            if !cache.lacks(key, hash) || !cache.lacks_beside(key, hash) {
                 continue;
             }
-            if let Some(id) = self.whole_short(key) {
-                cache.keep_short(key, &[id]);
+            if let Some(id) = self.whole_short(key, hash) {
+                let none = TokenId::default();
+                cache.keep_short(key, hash, ([id, none, none, none], 1));
                 continue;
             }
             let (bytes, length) = key.bytes();
@@ -51,9 +54,9 @@ impl Tokenizer<'_> {
                 continue;
             }
             if key.is_ascii() {
-                together.push(&tables, key, Scan::of_bytes(&tables, text), cache, clauses);
+                together.push(&tables, (key, hash), Scan::of_bytes(&tables, text), cache, clauses);
             } else if key.is_part() || self.seams.first_part(text) == length {
-                together.push(&tables, key, characters.begin(&tables, self.seams, text), cache, clauses);
+                together.push(&tables, (key, hash), characters.begin(&tables, self.seams, text), cache, clauses);
             }
         }
         together.finish(&tables, cache, clauses);
@@ -63,7 +66,8 @@ impl Tokenizer<'_> {
 /// Pieces that are merged beside each other.
 #[derive(Default)]
 pub(super) struct Together {
-    scans: [(Key, Scan<BYTES>); TOGETHER],
+    /// Each with its key and the hash of that.
+    scans: [((Key, u64), Scan<BYTES>); TOGETHER],
     used: usize,
 }
 
@@ -71,7 +75,7 @@ impl Together {
     fn push(
         &mut self,
         tables: &MergeTables<'_>,
-        key: Key,
+        key: (Key, u64),
         scan: Scan<BYTES>,
         cache: &mut PieceCache,
         clauses: &mut ClauseCache,
@@ -96,8 +100,8 @@ impl Together {
                 }
             }
         }
-        for (key, scan) in scans {
-            let mut ids = [TokenId::default(); SHORT];
+        for ((key, hash), scan) in scans {
+            let mut ids = [TokenId::default(); BYTES];
             let mut count = 0;
             scan.tokens(|id, _| {
                 if let Some(place) = ids.get_mut(count) {
@@ -105,10 +109,10 @@ impl Together {
                 }
                 count += 1;
             });
-            let ids = ids.get(..count).unwrap_or_default();
-            if !cache.keep_short(*key, ids) && !key.is_part() {
+            let few = ids.first_chunk().copied().unwrap_or_default();
+            if !cache.keep_short(*key, *hash, (few, count)) && !key.is_part() {
                 let (bytes, length) = key.bytes();
-                clauses.keep(bytes.get(..length).unwrap_or_default(), key.hash(), ids);
+                clauses.keep(bytes.get(..length).unwrap_or_default(), *hash, ids.get(..count).unwrap_or_default());
             }
         }
         self.used = 0;

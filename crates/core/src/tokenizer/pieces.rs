@@ -107,7 +107,7 @@ impl<'a> Tokenizer<'a> {
             wanted &= scratch.room.has_place(SHORT_IDS * MOST) || scratch.room.flush(sink);
             let known = scratch.room.write_while(rest, |piece| scratch.cache.entry(piece.key, piece.hash));
             let Some((first, after)) = rest.get(known..).and_then(<[Piece]>::split_first) else { break };
-            if let Some(ids) = scratch.cache.entry_beside(first.key, first.hash) {
+            if let Some(ids) = scratch.cache.bring(first.key, first.hash) {
                 scratch.room.write(ids);
                 rest = after;
                 continue;
@@ -210,10 +210,10 @@ impl<'a> Tokenizer<'a> {
         self.index.find(&self.vocabulary, piece).filter(|&id| self.facts.merged(id))
     }
 
-    /// The token that a short piece is as a whole.
+    /// The token that a short piece, whose key has this hash, is as a whole.
     #[inline]
-    pub(super) fn whole_short(&self, key: Key) -> Option<TokenId> {
-        let found = if key.is_part() { None } else { self.index.find_short(&self.vocabulary, key) };
+    pub(super) fn whole_short(&self, key: Key, hash: u64) -> Option<TokenId> {
+        let found = if key.is_part() { None } else { self.index.find_short(&self.vocabulary, key, hash) };
         found.filter(|&id| self.facts.merged(id))
     }
 }

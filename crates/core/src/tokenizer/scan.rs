@@ -43,6 +43,9 @@ impl<const N: usize> Default for Scan<N> {
 }
 
 impl<const N: usize> Scan<N> {
+    /// The bits of a place. No place has others; with them masked out the compiler knows it too.
+    const PLACES: usize = N.next_power_of_two() - 1;
+
     fn new(tables: &MergeTables<'_>, text: &[u8]) -> Self {
         let mut scan = Self::of_bytes(tables, text);
         while scan.step(tables) {}
@@ -76,10 +79,8 @@ impl<const N: usize> Scan<N> {
     /// Add a token, which begins at a place after that of the one `before` it.
     #[inline]
     pub(super) fn push(&mut self, tables: &MergeTables<'_>, before: Option<usize>, at: usize, id: TokenId) {
-        if let Some(place) = self.tokens.get_mut(at) {
-            *place = id;
-            self.alive |= 1 << at;
-        }
+        self.set_token(at, id);
+        self.alive |= 1 << at;
         if let Some(before) = before {
             self.set_order(before, order_of(tables.merges.rank(self.token(before), id), bits(before)));
         }
@@ -121,9 +122,7 @@ impl<const N: usize> Scan<N> {
         let Some(next) = self.after(at) else { return };
         self.alive &= !(1 << next);
         self.set_order(next, NO_ORDER);
-        if let Some(token) = self.tokens.get_mut(at) {
-            *token = id;
-        }
+        self.set_token(at, id);
         let order = |left, right, at| order_of(tables.merges.rank(left, right), bits(at));
         let right = self.after(at).map_or(NO_ORDER, |next| order(id, self.token(next), at));
         self.set_order(at, right);
@@ -142,11 +141,17 @@ impl<const N: usize> Scan<N> {
     }
 
     fn token(&self, at: usize) -> TokenId {
-        self.tokens.get(at).copied().unwrap_or_default()
+        self.tokens.get(at & Self::PLACES).copied().unwrap_or_default()
+    }
+
+    fn set_token(&mut self, at: usize, id: TokenId) {
+        if let Some(place) = self.tokens.get_mut(at & Self::PLACES) {
+            *place = id;
+        }
     }
 
     fn set_order(&mut self, at: usize, order: i32) {
-        if let Some(place) = self.orders.get_mut(at) {
+        if let Some(place) = self.orders.get_mut(at & Self::PLACES) {
             *place = order;
         }
     }

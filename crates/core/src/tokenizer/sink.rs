@@ -8,7 +8,7 @@ use crate::error_code::ErrorCode;
 use crate::ids::TokenId;
 
 /// Ids that are gathered before a sink gets them, 4 kB.
-const ROOM: usize = 1024;
+const ROOM: usize = 2048;
 
 /// What takes ids.
 pub(crate) trait Sink {
