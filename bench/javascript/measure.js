@@ -1,4 +1,4 @@
-// What is measured of each tokenizer, in Node and in a browser alike: throughput over texts, and loading to the first id.
+// What is measured of each tokenizer, in Node and in a browser alike: throughput over texts. Opening is measured by cold.js.
 
 /** @typedef {{name: string, encode: (text: string) => ArrayLike<number>}} Subject */
 /** @typedef {{name: string, documents: string[], bytes: number}} Text */
@@ -44,32 +44,15 @@ export function median(values) {
 }
 
 /**
- * From bytes at hand to the first id, in ms: compiling, opening (SHA-256 and every check), the first call; SHA-256 apart.
- * @param {any} library the module slm2
- * @param {Uint8Array} wasm
- * @param {Uint8Array} artifact
+ * Of runs of cold.js in turns, in ms: the least and the median; SHA-256 is a part of opening, and was measured in pages of its own, as cold.
+ * @param {import('./cold.js').Opening[]} openings
+ * @param {number[]} digests
  */
-export async function firstId(library, wasm, artifact) {
-  const runs = [];
-  for (let round = 0; round < 2 * ROUNDS; round++) {
-    const started = performance.now();
-    const module = await WebAssembly.compile(/** @type {BufferSource} */ (wasm));
-    const compiled = performance.now();
-    const slm2 = await library.load({ wasm: module, artifact });
-    const opened = performance.now();
-    slm2.tokenizer.encode('Hello');
-    const done = performance.now();
-    const { core } = slm2;
-    const { address } = core.put(artifact, 'artifact');
-    const out = core.reserve('digest', 32).address;
-    const before = performance.now();
-    core.run('sha256', address, artifact.length, out);
-    const sha256 = performance.now() - before;
-    slm2.dispose();
-    runs.push({ compile: compiled - started, open: opened - compiled, first: done - opened, all: done - started, sha256 });
-  }
-  const of = (/** @type {'compile' | 'open' | 'first' | 'all' | 'sha256'} */ name) => median(runs.map((run) => run[name]));
-  return { cold: runs[0], median: { compile: of('compile'), open: of('open'), first: of('first'), all: of('all'), sha256: of('sha256') } };
+export function coldFigures(openings, digests) {
+  const both = (/** @type {number[]} */ values) => ({ least: Math.min(...values), median: median(values) });
+  const of = (/** @type {keyof import('./cold.js').Opening} */ name) => both(openings.map((opening) => opening[name]));
+  const without = both(openings.map(({ all }, at) => all - Number(digests[at])));
+  return { runs: openings.length, all: of('all'), compile: of('compile'), open: of('open'), first: of('first'), again: of('again'), sha256: both(digests), without };
 }
 
 /**

@@ -4,7 +4,9 @@
 //   npm ci --prefix bindings/js && python tools/build_js.py --small
 //   node bench/javascript/node.mjs [--corpus DIR] [--json FILE] [--python PYTHON]
 //
-// Prints tables for each host: MB/s of UTF-8 over documents of 2 kB, the same beside native, and ms from bytes at hand to the first id.
+// Prints tables for each host: MB/s of UTF-8 over documents of 2 kB, the same beside native, and ms from bytes at hand to the first id. Those
+// are of a cold page, not of a cold browser: each run is a page in a renderer process of its own, or a process of Node, where no code of the
+// module was compiled before; the browser itself has started and come to rest.
 
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -12,13 +14,19 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { firstId, patternOf, throughput, tiktokenRanks } from './measure.js';
+import { coldFigures, patternOf, throughput, tiktokenRanks } from './measure.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PACKAGE = join(ROOT, 'bindings', 'js');
 const MODULES = join(PACKAGE, 'node_modules');
 const DOCUMENT = 2000;
 const MOST = 1_000_000;
+/** Cold pages that open, and as many that digest, in turns. */
+const PAGES = 11;
+/** After which a browser that started, or a page that read its files, is at rest. */
+const REST_MS = 1000;
+const WASM = join(PACKAGE, 'data', 'slm2.wasm');
+const ARTIFACT = join(PACKAGE, 'data', 'qwen3-0.6b.slm2');
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
 
 /** @param {string} name */
@@ -81,6 +89,38 @@ function native(given) {
   return JSON.parse(stdout);
 }
 
+/** Cold openings and digests in turns. @param {(what: 'opening' | 'digest') => Promise<any>} run */
+async function cold(run) {
+  const openings = [];
+  const digests = [];
+  for (let page = 0; page < PAGES; page++) {
+    openings.push(await run('opening'));
+    digests.push(await run('digest'));
+  }
+  return coldFigures(openings, digests);
+}
+
+/** In a process of its own. @param {string} what */
+async function inProcess(what) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'bench', 'javascript', 'cold_node.mjs'), what, WASM, ARTIFACT], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`cold_node.mjs ended with ${status}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** In a page of its own; a context of its own has a renderer process of its own. @param {import('playwright-core').Browser} browser @param {string} address */
+function inPage(browser, address) {
+  return async (/** @type {string} */ what) => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(address);
+    await page.waitForFunction(() => 'cold' in globalThis);
+    await page.waitForTimeout(REST_MS);
+    const measured = await page.evaluate((what) => /** @type {any} */ (globalThis).cold(what), what);
+    await context.close();
+    return measured;
+  };
+}
+
 /** In Chromium: a page that vite bundles, with the same measures. @param {any[]} given */
 async function inChromium(given) {
   const { build } = await module('vite/dist/node/index.js');
@@ -90,11 +130,11 @@ async function inChromium(given) {
     root: join(ROOT, 'bench', 'javascript'),
     logLevel: 'error',
     resolve: { alias: [{ find: /^(@huggingface\/tokenizers|tiktoken.*)$/, replacement: `${MODULES}/$1` }, { find: /^transformers-web$/, replacement: `${MODULES}/@huggingface/transformers/dist/transformers.web.js` }] },
-    build: { outDir: folder, target: 'es2022', emptyOutDir: true, assetsInlineLimit: 0 },
+    build: { outDir: folder, target: 'es2022', emptyOutDir: true, assetsInlineLimit: 0, rollupOptions: { input: ['index.html', 'cold.html'].map((name) => join(ROOT, 'bench', 'javascript', name)) } },
   });
   const files = new Map([
-    ['/data/slm2.wasm', join(PACKAGE, 'data', 'slm2.wasm')],
-    ['/data/artifact', join(PACKAGE, 'data', 'qwen3-0.6b.slm2')],
+    ['/data/slm2.wasm', WASM],
+    ['/data/artifact', ARTIFACT],
     ['/data/tiktoken.wasm', join(MODULES, 'tiktoken', 'tiktoken_bg.wasm')],
     ['/data/tokenizer.json', join(ROOT, '.cache', 'publisher', 'tokenizer.json')],
   ]);
@@ -109,11 +149,13 @@ async function inChromium(given) {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   const browser = await launch();
   try {
+    await new Promise((resolve) => setTimeout(resolve, 3 * REST_MS));
+    const load = await cold(inPage(browser, `http://localhost:${port}/cold.html`));
     const page = await browser.newPage();
     await page.goto(`http://localhost:${port}/`);
     await page.waitForFunction(() => 'measured' in globalThis);
     const measured = await page.evaluate((texts) => /** @type {any} */ (globalThis).measured(texts), given);
-    return { host: `Chromium ${browser.version()}`, ...measured };
+    return { host: `Chromium ${browser.version()}`, ...measured, load };
   } finally {
     await browser.close();
     server.close();
@@ -138,14 +180,15 @@ function show({ host, rows, load }, native) {
     const pair = (/** @type {'first' | 'rate'} */ name) => `${native[at][name].toFixed(1)} | ${rates.slm2[name].toFixed(1)} | ${(rates.slm2[name] / native[at][name]).toFixed(2)}`;
     console.log(`| ${text} | ${pair('first')} | ${pair('rate')} |`);
   }
-  const ms = (/** @type {any} */ { compile, open, first, all, sha256 }) => `${all.toFixed(1)} ms (compile ${compile.toFixed(1)}, open ${open.toFixed(1)}, first call ${first.toFixed(2)}); SHA-256 in WASM ${sha256.toFixed(1)} ms of it`;
-  console.log(`\nbytes at hand to the first id: cold ${ms(load.cold)}; median ${ms(load.median)}`);
+  const ms = (/** @type {'all' | 'without' | 'compile' | 'open' | 'first' | 'sha256' | 'again'} */ name) => `${load[name].least.toFixed(1)} | ${load[name].median.toFixed(1)}`;
+  console.log(`\n${host}: ms from bytes at hand to the first id, of ${load.runs} cold pages or processes\n\n| | least | median |\n|---|---:|---:|`);
+  console.log(`| all | ${ms('all')} |\n| all without SHA-256 | ${ms('without')} |\n| SHA-256 in WASM, in as many of its own | ${ms('sha256')} |`);
+  console.log(`| compile | ${ms('compile')} |\n| open | ${ms('open')} |\n| first call | ${ms('first')} |\n| all, a second time there | ${ms('again')} |`);
 }
 
 const json = JSON.parse(await readFile(join(ROOT, '.cache', 'publisher', 'tokenizer.json'), 'utf8'));
 const given = await texts();
-const library = await import('../../bindings/js/src/index.js');
-const load = await firstId(library, await readFile(join(PACKAGE, 'data', 'slm2.wasm')), await readFile(join(PACKAGE, 'data', 'qwen3-0.6b.slm2')));
+const load = await cold(inProcess);
 const beside = native(given);
 const results = [{ host: `Node ${process.versions.node}`, rows: await throughput(await subjects(json), given), load }];
 show(results[0], beside);

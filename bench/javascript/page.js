@@ -4,15 +4,13 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { AutoTokenizer, env } from 'transformers-web';
 import { init, Tiktoken } from 'tiktoken/init';
 import * as slm2 from '../../bindings/js/src/index.js';
-import { firstId, patternOf, throughput, tiktokenRanks } from './measure.js';
+import { patternOf, throughput, tiktokenRanks } from './measure.js';
 
 /** @param {string} name */
 const bytes = async (name) => new Uint8Array(await (await fetch(`data/${name}`)).arrayBuffer());
 
 const wasm = await bytes('slm2.wasm');
 const artifact = await bytes('artifact');
-// Before anything else is loaded: that is what a cold page does.
-const load = await firstId(slm2, wasm, artifact);
 const json = JSON.parse(new TextDecoder().decode(await bytes('tokenizer.json')));
 const config = { tokenizer_class: 'Qwen2Tokenizer' };
 await init(async (imports) => WebAssembly.instantiate(await bytes('tiktoken.wasm'), imports));
@@ -35,4 +33,4 @@ const subjects = [
   { name: 'transformers.js', encode: (/** @type {string} */ text) => transformers.encode(text) },
   { name: 'tiktoken', encode: (/** @type {string} */ text) => tiktoken.encode_ordinary(text) },
 ];
-/** @type {any} */ (globalThis).measured = async (/** @type {any[]} */ texts) => ({ rows: await throughput(subjects, texts), load });
+/** @type {any} */ (globalThis).measured = async (/** @type {any[]} */ texts) => ({ rows: await throughput(subjects, texts) });

@@ -234,6 +234,9 @@ export function maskOf(core, allowed, width) {
   const expected = Math.ceil(width / 8);
   if (allowed.length !== width) throw new Slm2Error('allowed_length', { found: Math.ceil(allowed.length / 8), expected });
   const bits = new Uint8Array(expected);
-  for (const [id, may] of allowed.entries()) if (may) bits[id >> 3] = Number(bits[id >> 3]) | (1 << (id & 7));
+  for (const [id, may] of allowed.entries()) {
+    if (typeof may !== 'boolean') refuseType(`allowed[${id}]`, 'boolean', may);
+    if (may) bits[id >> 3] = Number(bits[id >> 3]) | (1 << (id & 7));
+  }
   return core.put(bits, 'allowed');
 }

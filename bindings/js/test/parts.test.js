@@ -89,6 +89,60 @@ test('a sampler draws, goes back, and is refused what it cannot take', () => {
   assert.throws(() => contract.sampler(configFromPreset('thinking', {})), refusal('missing_field'));
 });
 
+test('a step that failed changed nothing: what comes is what an undisturbed one draws', () => {
+  const row = Float32Array.from({ length: WIDTH }, (_, id) => Math.sin(id) * 5);
+  const broken = row.with(7, NaN);
+  const settings = config({ temperature: 2, top_k: 0, top_p: 1, repetition_penalty: 1.3, max_tokens: 100, rng: 'pcg32' });
+  const [disturbed, undisturbed] = [0, 1].map(() => contract.generation(settings, [1, 2], { special: 'skip' }));
+  const [sampler, other] = [0, 1].map(() => contract.sampler(settings, [1, 2]));
+  for (let step = 0; step < 8; step++) {
+    for (const failing of [
+      () => [broken, {}], () => [row.subarray(1), {}], () => [row, { top: 1.5 }], () => [row, { top: 2 ** 25 }], () => [row, { allowed: new Uint8Array(3) }],
+      () => [row, { allowed: Array(WIDTH).fill(1) }], () => [row, { allowed: new Array(WIDTH) }], () => [row, { allowed: Array(WIDTH).fill(false) }],
+    ]) { // prettier-ignore
+      const [logits, options] = /** @type {[Float32Array, any]} */ (failing());
+      assert.throws(() => disturbed?.step(logits, options), { name: 'Slm2Error' });
+      assert.throws(() => sampler?.sample(logits, options), { name: 'Slm2Error' });
+    }
+    assert.deepEqual(disturbed?.step(row, { top: 2 }), undisturbed?.step(row, { top: 2 }));
+    assert.deepEqual(sampler?.sample(row, { top: 2 }), other?.sample(row, { top: 2 }));
+  }
+  assert.deepEqual([disturbed?.steps, disturbed?.result], [8, undisturbed?.result]);
+});
+
+test('a saved conversation with the state of its generator goes on as one that was not', async () => {
+  const row = Float32Array.from({ length: WIDTH }, (_, id) => Math.sin(id) * 5);
+  const settings = config({ temperature: 2, top_k: 0, top_p: 1, repetition_penalty: 1.3 });
+  const session = contract.session();
+  const prompt = session.extend(HI).append;
+  const sampler = contract.sampler(settings, prompt);
+  const drawn = Array.from({ length: 5 }, () => sampler.sample(row).id);
+  const [checkpoint, state] = [session.save(), sampler.state()];
+  const own = await load();
+  const restored = own.restoreSession(checkpoint);
+  const continued = own.sampler(settings, [...restored.cachedIds, ...drawn]);
+  continued.restore(state);
+  for (let step = 0; step < 20; step++) assert.deepEqual(continued.sample(row), sampler.sample(row));
+  assert.deepEqual([continued.position, continued.state()], [sampler.position, sampler.state()]);
+  assert.throws(() => continued.restore(state.slice(1)), { name: 'Slm2Error' });
+  own.dispose();
+});
+
+test('floats, booleans and text are no ids, wherever ids are taken', () => {
+  const sampler = contract.sampler(config());
+  const takers = [
+    (/** @type {any} */ ids) => contract.tokenizer.decode(ids, { special: 'bytes' }), (/** @type {any} */ ids) => contract.streamDecoder({ special: 'bytes' }).push(ids),
+    (/** @type {any} */ ids) => contract.session().reply(ids), (/** @type {any} */ ids) => sampler.extend(ids), (/** @type {any} */ ids) => contract.sampler(config(), ids),
+    (/** @type {any} */ ids) => contract.generation(config(), ids, { special: 'skip' }), (/** @type {any} */ ids) => contract.reply('ASSISTANT_OPEN').push(ids),
+  ]; // prettier-ignore
+  for (const [at, take] of takers.entries()) {
+    for (const ids of [[1.5], [true], ['1'], [null], [NaN], [1n], '12', true, Float64Array.of(0.5), BigInt64Array.of(1n), new Array(1)]) {
+      assert.throws(() => take(ids), refusal('invalid_type'), `${at} took ${String(ids)}`);
+    }
+  }
+  for (const id of [1.5, true, '1', 1n]) assert.throws(() => contract.tokenizer.tokenBytes(/** @type {any} */ (id)), refusal('invalid_type'));
+});
+
 test('every part reads the same profile', () => {
   assert.throws(() => publisher.sampler(config()), refusal('sampling_pairing'));
   assert.throws(() => publisher.generation(config(), [], { special: 'skip' }), refusal('sampling_pairing'));

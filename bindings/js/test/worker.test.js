@@ -56,6 +56,14 @@ async function all(events) {
   return read;
 }
 
+test('a prompt of ids takes integers alone', async () => {
+  const { worker, end } = await start(script(REPLY));
+  for (const ids of [[1.5], [true], ['1'], '12', Float64Array.of(0.5)]) {
+    await assert.rejects(all(worker.generate({ ids: /** @type {any} */ (ids), sampling: config() })), refusal('invalid_type'));
+  }
+  end();
+});
+
 test('a request becomes a prompt, steps, what the reply says, and an end', async () => {
   const model = script(REPLY);
   const { worker, end } = await start(model);

@@ -14,6 +14,10 @@ pub const SLM2_LOG: u32 = 1;
 /// The logarithm of 1 + x.
 pub const SLM2_LOG1P: u32 = 2;
 
+/// Bytes that the digest takes in one call, as where an artifact is opened: WebAssembly's hosts put better code in a function's place
+/// between calls only.
+const DIGESTED_AT_A_TIME: usize = 1 << 13;
+
 /// A function of [`SLM2_EXP`] and so on of each of some float64, in their place: what a host compares with the bits of another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_portable(context: *mut Context, function: u32, values: *mut f64, count: usize) -> Status {
@@ -52,6 +56,10 @@ pub unsafe extern "C" fn slm2_recipe_history(context: *mut Context, seed: u64, w
 /// The SHA-256 of bytes, 32 bytes to `digest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn slm2_sha256(context: *mut Context, bytes: *const u8, length: usize, digest: *mut u8) -> Status {
-    let work = |_: &mut Context| unsafe { put_all(digest, &Sha256::digest(slice(bytes, length, "bytes")?), "digest") };
+    let work = |_: &mut Context| unsafe {
+        let mut digester = Sha256::new();
+        slice(bytes, length, "bytes")?.chunks(DIGESTED_AT_A_TIME).for_each(|part| digester.update(part));
+        put_all(digest, &digester.finalize(), "digest")
+    };
     unsafe { call(context, work) }
 }

@@ -23,50 +23,33 @@ pub struct Classes {
 }
 
 /// The classes of the bytes of a block.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 #[inline]
 #[must_use]
 pub fn classes(block: &[u8; BLOCK_BYTES]) -> Classes {
-    #[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
-    return of_registers(block);
-    #[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
-    of_bytes(block)
-}
-
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
-#[inline]
-fn of_registers(block: &[u8; BLOCK_BYTES]) -> Classes {
+    use crate::lanes::{either, is, letters, load, top_bits, within};
     let mut all = Classes::default();
-    for (part, sixteen) in block.chunks_exact(16).enumerate() {
-        let Some(sixteen) = sixteen.first_chunk::<16>() else { break };
-        let [letters, digits, blanks, newlines, spaces, apostrophes, beyond] = of_register(sixteen);
-        let shift = 16 * part;
-        all.letters |= u64::from(letters) << shift;
-        all.digits |= u64::from(digits) << shift;
-        all.blanks |= u64::from(blanks) << shift;
-        all.newlines |= u64::from(newlines) << shift;
-        all.tabs |= u64::from(spaces & !newlines) << shift;
-        all.apostrophes |= u64::from(apostrophes) << shift;
-        all.beyond |= u64::from(beyond) << shift;
+    for (part, sixteen) in block.chunks_exact(16).filter_map(<[u8]>::first_chunk).enumerate() {
+        let bytes = load(sixteen);
+        let to = |bits: &mut u64, lanes| *bits |= u64::from(top_bits(lanes)) << (16 * part);
+        to(&mut all.letters, letters(bytes));
+        to(&mut all.digits, within(bytes, b'0', 10));
+        to(&mut all.blanks, is(bytes, b' '));
+        to(&mut all.newlines, either(is(bytes, b'\n'), is(bytes, b'\r')));
+        to(&mut all.tabs, within(bytes, b'\t', 5));
+        to(&mut all.apostrophes, is(bytes, b'\''));
+        to(&mut all.beyond, bytes);
     }
+    all.tabs &= !all.newlines;
     all
 }
 
-/// Letters, digits, blanks, newlines, U+0009 to U+000D, apostrophes, and what is not ASCII, in 16 bits each.
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+/// The classes of the bytes of a block.
 #[inline]
-fn of_register(sixteen: &[u8; 16]) -> [u16; 7] {
-    use crate::lanes::{either, is, letters, load, top_bits, within};
-    let bytes = load(sixteen);
-    let lanes = [
-        letters(bytes),
-        within(bytes, b'0', 10),
-        is(bytes, b' '),
-        either(is(bytes, b'\n'), is(bytes, b'\r')),
-        within(bytes, b'\t', 5),
-        is(bytes, b'\''),
-        bytes,
-    ];
-    lanes.map(top_bits)
+#[must_use]
+pub fn classes(block: &[u8; BLOCK_BYTES]) -> Classes {
+    of_bytes(block)
 }
 
 /// The same, one byte after the other.

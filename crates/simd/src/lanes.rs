@@ -4,43 +4,40 @@
 #[cfg(target_arch = "x86_64")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_possible_wrap)] // bits and bytes as they are
 mod target {
-    use core::arch::x86_64::{
-        __m128i, _mm_add_epi8, _mm_cmpeq_epi8, _mm_cmplt_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
-        _mm_set1_epi8,
-    };
+    use core::arch::x86_64 as x86;
 
-    pub(crate) type Lanes = __m128i;
+    pub(crate) type Lanes = x86::__m128i;
 
     #[inline]
     pub(crate) fn load(sixteen: &[u8; 16]) -> Lanes {
         // SAFETY: x86-64 has SSE2, here and below, and 16 bytes are read of 16, which needs no alignment.
-        unsafe { _mm_loadu_si128(sixteen.as_ptr().cast()) }
+        unsafe { x86::_mm_loadu_si128(sixteen.as_ptr().cast()) }
     }
 
     #[inline]
     pub(crate) fn either(first: Lanes, second: Lanes) -> Lanes {
-        unsafe { _mm_or_si128(first, second) }
+        unsafe { x86::_mm_or_si128(first, second) }
     }
 
     #[inline]
     pub(crate) fn each(byte: u8) -> Lanes {
-        unsafe { _mm_set1_epi8(byte as i8) }
+        unsafe { x86::_mm_set1_epi8(byte as i8) }
     }
 
     #[inline]
     pub(crate) fn is(bytes: Lanes, byte: u8) -> Lanes {
-        unsafe { _mm_cmpeq_epi8(bytes, each(byte)) }
+        unsafe { x86::_mm_cmpeq_epi8(bytes, each(byte)) }
     }
 
     #[inline]
     pub(crate) fn within(bytes: Lanes, first: u8, count: u8) -> Lanes {
         // What is in the range comes to stand at the lowest signed numbers.
-        unsafe { _mm_cmplt_epi8(_mm_add_epi8(bytes, each(0x80_u8.wrapping_sub(first))), each(0x80 + count)) }
+        unsafe { x86::_mm_cmplt_epi8(x86::_mm_add_epi8(bytes, each(0x80_u8.wrapping_sub(first))), each(0x80 + count)) }
     }
 
     #[inline]
     pub(crate) fn top_bits(bytes: Lanes) -> u16 {
-        unsafe { _mm_movemask_epi8(bytes) as u16 }
+        unsafe { x86::_mm_movemask_epi8(bytes) as u16 }
     }
 }
 
@@ -82,10 +79,23 @@ mod target {
     }
 }
 
-pub(crate) use target::{Lanes, each, either, is, load, top_bits, within};
+use target::{Lanes, each};
+pub(crate) use target::{either, is, load, top_bits, within};
 
 /// ASCII letters.
 #[inline]
 pub(crate) fn letters(bytes: Lanes) -> Lanes {
     within(either(bytes, each(0x20)), b'a', 26)
+}
+
+/// How many of the first bytes of a block are ASCII.
+#[inline]
+pub(crate) fn ascii_of_block(block: &[u8; 16]) -> usize {
+    top_bits(load(block)).trailing_zeros() as usize
+}
+
+/// How many of them are ASCII letters.
+#[inline]
+pub(crate) fn letters_of_block(block: &[u8; 16]) -> usize {
+    top_bits(letters(load(block))).trailing_ones() as usize
 }

@@ -1,5 +1,10 @@
 //! Runs of letters and of ASCII, sixteen bytes at a time. By `lanes` where there are some.
 
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+use crate::lanes::{ascii_of_block, letters_of_block};
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+use words::{ascii_of_block, letters_of_block};
+
 /// Bytes of a block.
 const BLOCK: usize = 16;
 
@@ -37,52 +42,30 @@ pub fn leading_ascii(text: &[u8]) -> usize {
     at + text.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii()).count()
 }
 
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
-#[inline]
-fn ascii_of_block(block: &[u8; BLOCK]) -> usize {
-    use crate::lanes::{load, top_bits};
-    top_bits(load(block)).trailing_zeros() as usize
-}
-
-#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
-#[inline]
-fn ascii_of_block(block: &[u8; BLOCK]) -> usize {
-    ascii_of_words(block)
-}
-
-/// The same by a number of sixteen bytes.
+/// A block by numbers, where there are no lanes.
 #[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
-fn ascii_of_words(block: &[u8; BLOCK]) -> usize {
-    const TOP: u128 = u128::from_le_bytes([0x80; BLOCK]);
-    ((u128::from_le_bytes(*block) & TOP).trailing_zeros() / 8) as usize
-}
+mod words {
+    use super::BLOCK;
 
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
-#[inline]
-fn letters_of_block(block: &[u8; BLOCK]) -> usize {
-    use crate::lanes::{letters, load, top_bits};
-    top_bits(letters(load(block))).trailing_ones() as usize
-}
+    /// A one in each byte.
+    const EACH: u128 = u128::from_le_bytes([1; BLOCK]);
 
-#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
-#[inline]
-fn letters_of_block(block: &[u8; BLOCK]) -> usize {
-    letters_of_words(block)
-}
-
-/// The same by two numbers of eight bytes: in each byte the top bit is set where it is no letter.
-#[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
-fn letters_of_words(block: &[u8; BLOCK]) -> usize {
-    const fn each(byte: u8) -> u128 {
-        u128::from_le_bytes([byte; BLOCK])
+    #[inline]
+    pub(super) fn ascii_of_block(block: &[u8; BLOCK]) -> usize {
+        ((u128::from_le_bytes(*block) & (EACH * 0x80)).trailing_zeros() / 8) as usize
     }
-    let bytes = u128::from_le_bytes(*block);
-    let low = (bytes | each(0x20)) & each(0x7F);
-    // No sum of seven bits and these runs over into the next byte.
-    let from_a = low + each(0x80 - b'a');
-    let beyond_z = low + each(0x80 - b'z' - 1);
-    let others = (!from_a | beyond_z | bytes) & each(0x80);
-    (others.trailing_zeros() / 8) as usize
+
+    /// In each byte the top bit is set where it is no letter.
+    #[inline]
+    pub(super) fn letters_of_block(block: &[u8; BLOCK]) -> usize {
+        let bytes = u128::from_le_bytes(*block);
+        let low = (bytes | (EACH * 0x20)) & (EACH * 0x7F);
+        // No sum of seven bits and these runs over into the next byte.
+        let from_a = low + EACH * 0x1F;
+        let beyond_z = low + EACH * 0x05;
+        let others = (!from_a | beyond_z | bytes) & (EACH * 0x80);
+        (others.trailing_zeros() / 8) as usize
+    }
 }
 
 #[cfg(test)]
@@ -99,7 +82,7 @@ mod tests {
                 text[place] = 0x80;
                 assert_eq!(leading_ascii(&text[..length]), place);
                 let block = text.first_chunk::<BLOCK>().expect("100 bytes");
-                assert_eq!(ascii_of_block(block), ascii_of_words(block));
+                assert_eq!(ascii_of_block(block), words::ascii_of_block(block));
             }
         }
     }
@@ -114,7 +97,7 @@ mod tests {
                 assert_eq!(leading_letters(&text), expected, "{byte} at {place}");
                 let block = text.first_chunk::<BLOCK>().expect("40 bytes");
                 assert_eq!(letters_of_block(block), expected.min(BLOCK), "{byte} at {place}");
-                assert_eq!(letters_of_words(block), expected.min(BLOCK), "{byte} at {place}");
+                assert_eq!(words::letters_of_block(block), expected.min(BLOCK), "{byte} at {place}");
             }
         }
         assert_eq!((leading_letters(b""), leading_letters(b"abc"), leading_letters(b" a")), (0, 3, 0));

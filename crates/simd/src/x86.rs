@@ -12,11 +12,8 @@ static AVX2: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// `None` where the processor or the system has no AVX2.
 pub(crate) fn survey(row: &[f32], maxima: &mut [f32]) -> Option<u32> {
-    if !has_avx2() {
-        return None;
-    }
-    // SAFETY: the processor has AVX2 and the system keeps its registers, as was just asked.
-    Some(unsafe { survey_avx2(row, maxima) })
+    // SAFETY: the processor has AVX2 and the system keeps its registers, as is asked before.
+    has_avx2().then(|| unsafe { survey_avx2(row, maxima) })
 }
 
 /// # Safety
@@ -27,14 +24,13 @@ unsafe fn survey_avx2(row: &[f32], maxima: &mut [f32]) -> u32 {
 }
 
 fn has_avx2() -> bool {
-    match AVX2.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            let found = detect_avx2();
-            AVX2.store(if found { PRESENT } else { ABSENT }, Ordering::Relaxed);
-            found
-        }
-        known => known == PRESENT,
+    let known = AVX2.load(Ordering::Relaxed);
+    if known != UNKNOWN {
+        return known == PRESENT;
     }
+    let found = detect_avx2();
+    AVX2.store(if found { PRESENT } else { ABSENT }, Ordering::Relaxed);
+    found
 }
 
 /// As Intel's manual has it (volume 1, 14.7.1): the processor has it, the system uses XSAVE, and saves the upper halves.

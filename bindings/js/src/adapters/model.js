@@ -1,14 +1,29 @@
 // What a generation asks of a model, whichever engine runs it.
 
+import { Slm2Error, integer, refuseType } from '../errors.js';
+
 /**
  * A causal language model with a cache of its own.
  * @typedef {object} Model
  * @property {(keep: number, append: Uint32Array) => Logits | Promise<Logits>} logits
- *   cut the cache after its first `keep` ids, run `append` after them, and give the row of logits for the id that comes next
+ *   cut the cache after its first `keep` ids, run `append` after them, and give the row of logits for the id that comes next. Where the
+ *   engine fails the cache has no id more than the `keep` that were to stay, and the same call again gives what it would have given
  * @property {() => void | Promise<void>} [dispose] let go of everything
  */
 
 /** @typedef {Float32Array | {bits: Uint16Array, dtype: 'float16' | 'bfloat16'}} Logits one row; 16-bit values are widened, which is exact */
+
+/**
+ * What a step asks of a cache of so many ids: refused before anything of it is touched.
+ * @param {number} keep
+ * @param {Uint32Array} append
+ * @param {number} cached
+ */
+export function checkStep(keep, append, cached) {
+  integer('keep', keep, 0, cached);
+  if (!(append instanceof Uint32Array)) refuseType('append', 'a Uint32Array', append);
+  if (append.length === 0) throw new Slm2Error('invalid_value', { field: 'append', expected: 'one id or more', found: 'none' });
+}
 
 /**
  * The last row of logits of an output [1, ids, width].

@@ -1,6 +1,7 @@
 // A decoder model in ONNX, run by onnxruntime-web or onnxruntime-node: inputs and outputs as Optimum names them.
 
-import { cut, lastRow, range64 } from './model.js';
+import { Slm2Error } from '../errors.js';
+import { checkStep, cut, lastRow, range64 } from './model.js';
 
 /** @typedef {import('./model.js').Model} Model */
 /** @typedef {import('onnxruntime-web').InferenceSession} InferenceSession */
@@ -9,12 +10,14 @@ import { cut, lastRow, range64 } from './model.js';
 /**
  * @param {object} options
  * @param {{Tensor: typeof import('onnxruntime-web').Tensor}} options.ort the module `onnxruntime-web` (or its webgpu build, or `onnxruntime-node`)
- * @param {InferenceSession} options.session of a decoder: `input_ids` and, where it has them, `attention_mask`, `position_ids`,
- *   `num_logits_to_keep` and `past_key_values.*` in; `logits` and `present.*` out
+ * @param {InferenceSession} options.session of a decoder: `input_ids` and, where it has them, `attention_mask`, `position_ids` and
+ *   `num_logits_to_keep` in; `past_key_values.*` in, `logits` and `present.*` out
  * @returns {Model}
+ * @throws {Slm2Error} `invalid_value` where the decoder has no cache; of its steps `invalid_type` and `invalid_value`, before the cache is touched
  */
 export function onnxruntimeModel({ ort, session }) {
   const pasts = session.inputNames.filter((name) => name.startsWith('past_key_values.'));
+  if (pasts.length === 0) throw new Slm2Error('invalid_value', { field: 'session', expected: 'a decoder with a cache, past_key_values.*', found: 'none' });
   /** @type {Map<string, Tensor>} */
   let cache = new Map();
   let cached = 0;
@@ -29,27 +32,24 @@ export function onnxruntimeModel({ ort, session }) {
     return new ort.Tensor(/** @type {'float32'} */ (metadata.type), /** @type {Float32Array} */ (data), dims);
   }
 
-  /**
-   * @param {Tensor} tensor
-   * @param {number} keep
-   */
+  /** @param {Tensor} tensor @param {number} keep */
   function shortened(tensor, keep) {
     const { data, dims } = cut(/** @type {Float32Array} */ (tensor.data), tensor.dims, keep);
-    tensor.dispose();
     return new ort.Tensor(/** @type {'float32'} */ (tensor.type), data, dims);
   }
 
-  /** @param {number} keep */
+  /** All of it or nothing. @param {number} keep */
   function cutCache(keep) {
-    for (const name of pasts) {
-      const tensor = cache.get(name) ?? empty(name);
-      cache.set(name, keep < cached ? shortened(tensor, keep) : tensor);
-    }
-    cached = Math.min(cached, keep);
+    if (keep === cached && cache.size > 0) return;
+    const before = [...cache.values()];
+    cache = new Map(pasts.map((name) => [name, keep === 0 ? empty(name) : shortened(/** @type {Tensor} */ (cache.get(name)), keep)]));
+    cached = keep;
+    for (const tensor of before) tensor.dispose();
   }
 
   return {
     async logits(keep, append) {
+      checkStep(keep, append, cached);
       cutCache(keep);
       const count = append.length;
       /** @type {Record<string, () => Tensor>} */

@@ -1,6 +1,6 @@
 // A decoder model of transformers.js: its weights and its engine; prompt, tokens and sampling are this library's.
 
-import { cut, lastRow } from './model.js';
+import { checkStep, cut, lastRow } from './model.js';
 
 /** @typedef {import('./model.js').Model} Model */
 /** @typedef {import('@huggingface/transformers').Tensor} Tensor */
@@ -10,6 +10,7 @@ import { cut, lastRow } from './model.js';
  * @param {Pick<typeof import('@huggingface/transformers'), 'Tensor' | 'DynamicCache'>} options.transformers the module `@huggingface/transformers`
  * @param {import('@huggingface/transformers').PreTrainedModel} options.model as `AutoModelForCausalLM.from_pretrained` gives it
  * @returns {Model}
+ * @throws {import('../errors.js').Slm2Error} of its steps `invalid_type` and `invalid_value`, before the cache is touched
  */
 export function transformersModel({ transformers: { Tensor, DynamicCache }, model }) {
   let cache = new DynamicCache();
@@ -18,7 +19,7 @@ export function transformersModel({ transformers: { Tensor, DynamicCache }, mode
 
   /** @param {number} keep */
   function cutCache(keep) {
-    if (keep >= cached) return;
+    if (keep === cached) return;
     const entries = /** @type {[string, Tensor][]} */ (Object.entries(cache));
     cache = new DynamicCache(
       Object.fromEntries(
@@ -33,6 +34,7 @@ export function transformersModel({ transformers: { Tensor, DynamicCache }, mode
 
   return {
     async logits(keep, append) {
+      checkStep(keep, append, cached);
       cutCache(keep);
       const count = append.length;
       const outputs = await model.forward({

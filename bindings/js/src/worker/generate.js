@@ -1,6 +1,7 @@
 // One generation: prompt, template, ids, the model's logits, draws, and what the reply says.
 
 import { Slm2Error, checkOptions } from '../errors.js';
+import { idsOf } from '../tokenizer.js';
 
 /** @typedef {import('./messages.js').GenerateRequest} GenerateRequest */
 /** @typedef {import('./messages.js').GenerationEvent} GenerationEvent */
@@ -63,7 +64,7 @@ function composed(contract, request) {
     throw new Slm2Error('invalid_value', { field: 'request', expected: `one of ${SOURCES.join(', ')}`, found: given.join(', ') || 'none' });
   }
   const onSpecial = request.onSpecial ?? 'literal';
-  if (request.ids !== undefined) return { ids: Uint32Array.from(request.ids), state: request.state ?? null, report: null };
+  if (request.ids !== undefined) return { ids: Uint32Array.from(idsOf(contract.core, request.ids)), state: request.state ?? null, report: null };
   if (request.prompt !== undefined) {
     const assembly = contract.prompt.assemble(request.prompt, { onSpecial });
     const { inputIds: ids, report } = assembly;
