@@ -115,7 +115,7 @@ def _chunks(contract: Contract, vector: Vector) -> Outcome:
 def _append(contract: Contract, vector: Vector) -> Outcome:
     """Every call has an outcome of its own, and the text all its ids at the end."""
     text = contract.tokenizer.encoded_text()
-    calls = [_outcome(lambda part: asdict(text.append(input_text(part))), part) for part in vector["parts"]]
+    calls = [_outcome(lambda part: text.append(input_text(part))._asdict(), part) for part in vector["parts"]]
     return {"calls": calls, "ids": text.ids}
 
 
