@@ -2,7 +2,8 @@
 //!
 //! An entry holds a piece whole, so that a hit is never another piece. Pieces of up to 15 bytes, which are nearly all, have entries
 //! of 32 bytes with up to four ids, two to a line; those of up to 30 bytes have entries of 64 with up to eight. Tables begin small and
-//! grow to 4 and 2 MiB. A short piece for which its bucket has no place stands in the one beside it. What is not here is merged: the cache changes how long it takes, never what comes out.
+//! grow to 4 and 2 MiB. A short piece for which its bucket has no place stands in the one beside it, until it is met there and comes home.
+//! What is not here is merged: the cache changes how long it takes, never what comes out.
 
 use alloc::vec;
 use alloc::vec::Vec;
