@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,6 +39,8 @@ def read_file(path: str) -> bytes:
 def reading(path: str) -> Iterator[None]:
     """Whatever makes reading fail inside becomes ``file_unreadable`` with this path."""
     try:
+        if not path:  # pathlib takes it for the folder at hand
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         yield
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have, with NUL or a lone surrogate
         raise Slm2Error("file_unreadable", path=path, reason=getattr(error, "strerror", None) or str(error)) from None

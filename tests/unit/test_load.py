@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import pickle
 import warnings
@@ -67,6 +68,11 @@ def test_paths_that_cannot_be_read(path, kind) -> None:
     assert (found["code"], found["path"]) == ("file_unreadable", str(kind(path)))
     assert found["reason"]
     assert refusal(kind(path), engine="native") == found
+
+
+@pytest.mark.parametrize("name", ["native", "reference"])
+def test_no_path_is_no_folder(name) -> None:
+    assert refusal("", engine=name) == {"code": "file_unreadable", "path": "", "reason": os.strerror(errno.ENOENT)}
 
 
 @pytest.mark.parametrize("damaged", [b"", DATA[:50], DATA[:-1], DATA + b"x", DATA[:99] + b"\xff" + DATA[100:], b"SLM2" * 999])
