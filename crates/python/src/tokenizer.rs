@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
-use slm2_core::Profile;
+use slm2_core::{Profile, TokenId};
 
 use crate::arguments;
 use crate::arrays;
@@ -34,6 +34,19 @@ impl<'a, 'py> FromPyObject<'a, 'py> for OnSpecial<'a, 'py> {
 }
 
 impl NativeTokenizer {
+    /// Do something with the ids of a text.
+    fn ids<'py, R>(
+        slf: &Bound<'py, Self>,
+        text: &Bound<'py, PyAny>,
+        on_special: OnSpecial<'_, 'py>,
+        finish: impl FnOnce(&NativeEngine, &[TokenId]) -> PyResult<R>,
+    ) -> PyResult<R> {
+        let data = Self::text(slf, text, on_special)?;
+        let Self { engine, profile } = slf.get();
+        let engine = engine.get();
+        engine.ids(&data, *profile, |ids| finish(engine, ids))
+    }
+
     /// The text for the engine: as it is where nothing has to be looked for, else what `slm2.Tokenizer` makes of it, or refuses.
     fn text<'py>(
         tokenizer: &Bound<'py, Self>,
@@ -68,9 +81,7 @@ impl NativeTokenizer {
         text: &Bound<'py, PyAny>,
         on_special: OnSpecial<'_, 'py>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (data, py) = (Self::text(slf, text, on_special)?, slf.py());
-        let (engine, profile) = (slf.get().engine.get(), slf.get().profile);
-        engine.ids(&data, profile, |ids| engine.integers.list(py, ids))
+        Self::ids(slf, text, on_special, |engine, ids| engine.integers.list(slf.py(), ids))
     }
 
     /// The ids of `encode` as a one-dimensional read-only array of uint32: see `slm2.Tokenizer.encode_array`.
@@ -80,7 +91,6 @@ impl NativeTokenizer {
         text: &Bound<'py, PyAny>,
         on_special: OnSpecial<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (data, py) = (Self::text(slf, text, on_special)?, slf.py());
-        slf.get().engine.get().ids(&data, slf.get().profile, |ids| arrays::array(py, ids))
+        Self::ids(slf, text, on_special, |_, ids| arrays::array(slf.py(), ids))
     }
 }

@@ -195,14 +195,12 @@ impl<'a> Tokenizer<'a> {
             while !found.is_full() && start + found.length() < piece.len() {
                 let rest = piece.get(start + found.length()..).unwrap_or_default();
                 let beginnings = first.take().unwrap_or_else(|| self.seams.beginnings(rest));
+                found.push_parts(rest, beginnings, &scratch.cache);
+                let last = piece.get(start + found.length()..).unwrap_or_default();
                 if rest.len() <= WINDOW {
-                    found.push_parts(rest, beginnings, &scratch.cache);
-                    let last = piece.get(start + found.length()..).unwrap_or_default();
                     found.push(last, last.len(), true, &scratch.cache);
-                } else if beginnings != 0 {
-                    found.push_parts(rest, beginnings, &scratch.cache);
-                } else {
-                    found.push(rest, self.seams.first_part(rest), true, &scratch.cache);
+                } else if beginnings == 0 {
+                    found.push(last, self.seams.first_part(last), true, &scratch.cache);
                 }
             }
             wanted = self.encode_found(piece, start, &found, true, scratch, sink);

@@ -298,6 +298,52 @@ mod tests {
         }
     }
 
+    /// Pieces of many windows with few seams, some of them damaged: one scalar value after the other says the same.
+    #[test]
+    fn windows_see_every_seam() {
+        const SEED: u64 = 23;
+        let data = std::fs::read("../../src/slm2/data/qwen3-0.6b.slm2").expect("the embedded artifact is there");
+        let artifact = Artifact::from_bytes(data).expect("it opens");
+        let seams = artifact.seams();
+        let one_by_one = |piece: &[u8]| {
+            let (mut left, mut at) = (None, 0);
+            while at < piece.len() {
+                let right = Scalar::first(&piece[at..]);
+                if let (Some(left), Some(right)) = (left, right) {
+                    let joined =
+                        is_set(&seams.pairs, pair_hash(left, right)) || is_set(&seams.edges, edge(left, right));
+                    if !(joined || left.is_ascii() && right.is_ascii()) {
+                        return at;
+                    }
+                }
+                (left, at) = (right, at + right.map_or(1, Scalar::length));
+            }
+            piece.len()
+        };
+        let mut state = SEED;
+        let mut random = |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).expect("31 bits") % limit
+        };
+        let (mut beyond, mut whole) = (0, 0);
+        for round in 0..20_000 {
+            // Between two of ASCII there is no seam.
+            let rare = ['é', '一', '🜁', '丁', 'ж'];
+            let text: alloc::string::String =
+                (0..random(400)).map(|_| if random(120) == 0 { rare[random(rare.len())] } else { 'a' }).collect();
+            let mut piece = text.into_bytes();
+            for _ in 0..round % 3 * usize::from(!piece.is_empty()) {
+                let place = random(piece.len());
+                piece[place] = [0x80, 0xC3, 0xE4, 0xFF][random(4)];
+            }
+            let part = seams.first_part(&piece);
+            assert_eq!(part, one_by_one(&piece), "seed {SEED} round {round}: {piece:x?}");
+            beyond += usize::from(part > WINDOW && part < piece.len());
+            whole += usize::from(part > WINDOW && part == piece.len());
+        }
+        assert!(beyond > 2_000 && whole > 2_000, "{beyond} {whole}");
+    }
+
     /// Text of scalar values that the vocabulary has next to each other often, seldom and never, some of it damaged.
     #[test]
     fn parts_encode_apart_as_they_do_together() {
