@@ -16,6 +16,9 @@ use crate::tokenizer::Key;
 /// 2^20 bits for the pairs of scalar values; of Qwen3's 23,193 pairs beyond ASCII few share one.
 const PAIR_BITS: u32 = 20;
 
+/// 2^13 words for the edges.
+const EDGE_BITS: u32 = 13;
+
 /// Seams are looked for in so many bytes at once, since so many bits have a word.
 pub(super) const WINDOW: usize = 64;
 
@@ -23,13 +26,14 @@ pub(super) const WINDOW: usize = 64;
 pub(crate) struct Seams {
     /// Pairs of scalar values, by a hash.
     pairs: Vec<u64>,
-    /// Last byte of the left and first byte of the right where an entry holds but a part of one of the two.
+    /// Where an entry holds but a part of one of the two: a word for the last byte of the left and the first of the right, and in it a bit
+    /// for the second byte of the right. By the two bytes alone a tenth of neighbours in Chinese would be taken for joined that are not.
     edges: Vec<u64>,
 }
 
 impl Seams {
     pub(crate) fn new(vocabulary: Vocabulary<'_>) -> Self {
-        let mut seams = Self { pairs: vec![0; 1 << (PAIR_BITS - 6)], edges: vec![0; 1 << 10] };
+        let mut seams = Self { pairs: vec![0; 1 << (PAIR_BITS - 6)], edges: vec![0; 1 << EDGE_BITS] };
         for stretch in vocabulary.stretches() {
             seams.note_all(stretch, vocabulary);
         }
@@ -56,7 +60,11 @@ impl Seams {
             if left.is_whole() && right.is_whole() {
                 set(&mut self.pairs, pair_hash(Scalar(left.bytes), Scalar(right.bytes)));
             } else {
-                set(&mut self.edges, usize::from(left.last) << 8 | usize::from(right.lead));
+                // Where the entry ends with the first byte, what follows may be any.
+                let seconds = if right.length == 1 { u64::MAX } else { second_bit(right.bytes) };
+                if let Some(word) = self.edges.get_mut(edge(left.last, right.lead)) {
+                    *word |= seconds;
+                }
             }
             left = right;
         }
@@ -65,7 +73,8 @@ impl Seams {
     /// Whether an entry holds a part of one of two neighbours together with a byte of the other.
     #[inline]
     pub(super) fn has_edge(&self, left: Scalar, right: Scalar) -> bool {
-        is_set(&self.edges, edge(left, right))
+        let word = self.edges.get(edge(left.last_byte(), right.first_byte()));
+        word.is_none_or(|word| word & second_bit(right.0) != 0)
     }
 
     /// A bit for each seam within the first [`WINDOW`] bytes of a piece: of the byte that begins a part.
@@ -77,7 +86,7 @@ impl Seams {
             let right = Scalar::first(piece.get(at..).unwrap_or_default());
             if let (Some(left), Some(right)) = (left, right) {
                 // No branches: which neighbours have a seam, nothing predicts.
-                let joined = is_set(&self.pairs, pair_hash(left, right)) | is_set(&self.edges, edge(left, right));
+                let joined = is_set(&self.pairs, pair_hash(left, right)) | self.has_edge(left, right);
                 beginnings |= u64::from(!joined & !(left.is_ascii() & right.is_ascii())) << at;
             }
             at += right.map_or(1, Scalar::length);
@@ -257,9 +266,18 @@ fn pair_hash(left: Scalar, right: Scalar) -> usize {
     (mixed >> (64 - PAIR_BITS)) as usize
 }
 
+/// The word of an edge. Bytes of one character and of two others may share one: the 64 that end a character stand where the upper half of
+/// ASCII does, and of a first byte 6 bits say which.
 #[inline]
-fn edge(left: Scalar, right: Scalar) -> usize {
-    usize::from(left.last_byte()) << 8 | usize::from(right.first_byte())
+fn edge(last: u8, lead: u8) -> usize {
+    let last = (last ^ (last >> 1 & 0x40)) & 0x7F;
+    usize::from(last) << 6 | usize::from(lead & 0x3F)
+}
+
+/// The bit of the second byte in a word of edges.
+#[inline]
+const fn second_bit(bytes: u32) -> u64 {
+    1 << (bytes >> 8 & 0x3F)
 }
 
 fn set(bits: &mut [u64], bit: usize) {
@@ -310,8 +328,7 @@ mod tests {
             while at < piece.len() {
                 let right = Scalar::first(&piece[at..]);
                 if let (Some(left), Some(right)) = (left, right) {
-                    let joined =
-                        is_set(&seams.pairs, pair_hash(left, right)) || is_set(&seams.edges, edge(left, right));
+                    let joined = is_set(&seams.pairs, pair_hash(left, right)) || seams.has_edge(left, right);
                     if !(joined || left.is_ascii() && right.is_ascii()) {
                         return at;
                     }
